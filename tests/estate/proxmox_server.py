@@ -72,6 +72,7 @@ def serving(
             self._reply(*(self._found(path) if allowed else (401, b"")))
 
         def do_POST(self) -> None:
+            time.sleep(late.get(self.path.removeprefix("/api2/json/"), 0))
             given = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
             right = given == {"username": [USER], "password": [SECRET]}
             ticket = {"data": {"ticket": TICKET, "CSRFPreventionToken": "x", "username": USER}}

@@ -63,6 +63,7 @@ OF_CEPH = ("storage", "cluster/ceph/status", "cluster/ceph/flags", "cluster/ceph
 OF_CEPH_NODE = ("osd", "pool", "crush")
 _NODE = re.compile("[A-Za-z0-9](?:[A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 _NEEDED: Mapping[str, str] = {
+    "cluster/status": "name of the cluster",
     "NODE": "processors, memory and guests of the node",
     "status": "processors, clock and memory of nodes",
     "config": "settings and disks of guests",
@@ -74,7 +75,7 @@ _NEEDED: Mapping[str, str] = {
     "groups": "placement rules",
     "ceph": "storage pools",
 }
-"""Results that need a response, by the last part of its path."""
+"""Results that need a response, by its path or the last part of that."""
 
 
 def read(sources: Sequence[str]) -> Inventory:
@@ -99,8 +100,9 @@ def read_address(text: str) -> tuple[Address, Trust]:
         outside.refuse(str(address), "", "no user with a realm", FORM, hint, "bad-address")
     if address.path:
         outside.refuse(str(address), "", "a path", FORM, "one node answers for its whole cluster", "bad-address")
-    given = dict(parse_qsl(address.query, keep_blank_values=True, max_num_fields=10)) if address.query else {}
-    if address.query and not given:
+    pairs = address.query.split("&", 10)[:10]
+    given = dict(parse_qsl("&".join(pairs), keep_blank_values=True))
+    if address.query and len(given) != address.query.count("&") + 1:
         refuse_option("options that are not understood", "?OPTION=VALUE&OPTION=VALUE", "check what follows the ?")
     for key in given:
         if key not in tls.OPTIONS:
@@ -109,7 +111,7 @@ def read_address(text: str) -> tuple[Address, Trust]:
 
 
 class _MissingError(Exception):
-    """Raised if there is no response to a path. `reason` is for the notes, or empty if it is as expected."""
+    """Raised if there is no response to a path, with the reason for the notes."""
 
     def __init__(self, reason: str, *, is_node: bool = False) -> None:
         super().__init__(reason)
@@ -124,7 +126,9 @@ class Server:
 
     address: Address
     trust: Trust
-    headers: dict[str, str] = field(default_factory=lambda: {"Accept-Encoding": "identity", "Connection": "keep-alive"})
+    headers: dict[str, str] = field(
+        default_factory=lambda: {"Accept-Encoding": "identity", "Connection": "keep-alive"}, repr=False
+    )
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Responses that are missing, by kind of path and reason."""
     taken: int = 0
@@ -149,7 +153,10 @@ class Server:
             self.headers["Authorization"] = f"PVEAPIToken={self.address.user}={secret}"
             return
         body = urlencode({"username": self.address.user, "password": secret})
-        answer = self._asked("access/ticket", body)
+        try:
+            answer = self._asked("access/ticket", body)
+        except _MissingError as error:
+            raise UnreachableError(f"{self.address}: {error.reason} (access/ticket)") from None
         found = answer if isinstance(answer, dict) else {}
         ticket = json_fields.text(found.get("ticket"))
         if found.get("NeedTFA") or not re.fullmatch(r"[\x21-\x3a\x3c-\x7e]{1,4096}", ticket):
@@ -169,7 +176,10 @@ class Server:
     def gaps(self) -> list[Gap]:
         """Return the missing responses by kind, each with the reason and what needs it."""
         return [
-            Gap(f"{kind} ({reason}{f', {count} times' if count > 1 else ''})", _NEEDED[kind.rpartition("/")[2]])
+            Gap(
+                f"{kind} ({reason}{f', {count} times' if count > 1 else ''})",
+                _NEEDED.get(kind) or _NEEDED[kind.rpartition("/")[2]],
+            )
             for (kind, reason), count in sorted(self.missing.items())
         ]
 

@@ -95,11 +95,14 @@ def test_a_text_is_searched_as_it_would_be_parsed(change: dict[int, dict[str, An
 
 
 def test_an_auditor_without_a_right_gets_what_he_sees_and_is_told_of_the_right(tmp_path: Path) -> None:
-    with serving(dump(), tmp_path, refuses("nodes/pve1/status", "nodes/pve2/status", "cluster/ha")) as node:
+    with serving(
+        dump(), tmp_path, refuses("nodes/pve1/status", "nodes/pve2/status", "cluster/ha", "cluster/status")
+    ) as node:
         live = sources.read([node.address()])
     told = {gap.what: gap.costs for gap in live.gaps}
     assert told["nodes/NODE/status (not allowed: needs Sys.Audit, 2 times)"] == "processors, clock and memory of nodes"
     assert "cluster/ha/resources (not allowed: needs Sys.Audit)" in told
+    assert told["cluster/status (not allowed: needs Sys.Audit)"] == "name of the cluster"
     assert {host.name for host in live.hosts} == {"pve1", "pve2"}  # of what /cluster/resources says
 
 
@@ -183,6 +186,24 @@ def test_a_wrong_secret_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert "wrong-wrong" not in str(caught.value)
 
 
+@pytest.mark.parametrize("user", [TOKEN, USER])
+def test_a_server_that_does_not_answer_at_first_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str
+) -> None:
+    monkeypatch.setattr(proxmox_api, "TIMEOUT_S", 0.2)
+    late = {"cluster/resources": 1.0, "access/ticket": 1.0}
+    with serving(dump(), tmp_path, late=late) as node, pytest.raises(UnreachableError, match="no answer in time"):
+        sources.read([node.address(user)])
+
+
+def test_no_text_of_a_server_has_the_secret(tmp_path: Path) -> None:
+    with serving(dump(), tmp_path) as node:
+        server = proxmox_api.Server(*proxmox_api.read_address(node.address()))
+        server.log_in()
+        assert SECRET in str(server.headers)
+        assert SECRET not in f"{server!r}"
+
+
 def test_a_second_factor_needs_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proxmox_server, "TICKET", "PVE:!tfa!%7B;x")
     with serving(dump(), tmp_path) as node, pytest.raises(SourceError, match="second factor"):
@@ -233,6 +254,9 @@ def test_names_from_the_server_are_no_paths(tmp_path: Path) -> None:
         "proxmox://root@pam!twin@host/pve1",
         "proxmox://root@pam!twin@host?fingerprint=12",
         "proxmox://root@pam!twin@host?hours=3",
+        "proxmox://root@pam!twin@host?x",
+        f"proxmox://root@pam!twin@host?{'&'.join(['insecure=1'] * 20)}",
+        "proxmox://root@pam!twin@host?insecure=1&insecure=0",
         "proxmox://root@pam:secret@host",
     ],
 )
