@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
+from bench.clusters import HostMade, Made, VmMade
 from tests.conftest import SOAK
 from tests.python.plan.placement.brute import Everything, odd, small
 
 from hypertwin.plan.placement import landing, leaving, nearby, place
-from hypertwin.plan.placement.problem import NOWHERE, Problem
+from hypertwin.plan.placement.problem import NOWHERE, Problem, Rule
 from hypertwin.plan.placement.task import Task
 
 SEEDS = 40 * SOAK
@@ -52,3 +54,34 @@ def test_new_vms_that_a_programme_places_or_calls_impossible() -> None:
     decided = sum(found or no for _, found, no in said)
     assert decided >= 0.85 * SEEDS
     assert sum(none for none, *_ in said) in range(SEEDS // 10, SEEDS - SEEDS // 10)
+
+
+def cluster(sizes: list[float], at: list[int], hosts: int, *rules: Rule) -> Task:
+    """Hosts with room for 100, of which the first can fail."""
+    kinds = tuple(HostMade(f"h{number}", 64, 1_000, 1, 1_000) for number in range(hosts))
+    vms = tuple(VmMade(f"v{number}", 1, 1, 1) for number in range(len(sizes)))
+    problem = Made("by hand", kinds, vms, (), tuple(at)).problem()
+    rooms = np.full_like(problem.rooms, 100.0)
+    of = np.array([sizes, sizes]).T
+    return Task(replace(problem, rooms=rooms, failover=rooms, sizes=of, rules=rules), [(0,)])
+
+
+@pytest.mark.parametrize(("new", "fits"), [(30.0, True), (35.0, False)])
+@pytest.mark.parametrize("large", [True, False])
+def test_vms_that_stay_on_a_failed_host_need_room_once(new: float, large: bool, fits: bool) -> None:
+    task = cluster([40, 30, new], [0, 1, NOWHERE], 2)
+    model = nearby.Learning(task, "any", np.array([False, False, True]))
+    model.model.add_failure_in_part((0,), np.full(3, large))
+    assert (model.solve() is not None) == fits
+    assert model.is_impossible == (not fits)
+
+
+@pytest.mark.parametrize("large", [0, 40])
+def test_a_vm_that_leaves_a_failed_host_need_not_restart(monkeypatch: pytest.MonkeyPatch, large: int) -> None:
+    monkeypatch.setattr(landing, "RESTARTED_VMS", large)
+    task = cluster([60, 50, 40], [0, 0, 1], 3, Rule("stays", "run-on", (1,), (0,), mandatory=False))
+    model = landing._Landing(task)
+    model.add_failure((0,))
+    solved = model.programme.solve(landing.NODES)
+    assert solved.x is not None
+    assert model.vms[solved.x[: len(model.vms)] > 0.5].tolist() == [0]
