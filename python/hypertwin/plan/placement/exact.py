@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from hypertwin.plan.placement.problem import NOWHERE, Bools, Floats, Ints
+from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem
 from hypertwin.plan.placement.quiet import quiet
 from hypertwin.plan.placement.task import Task
 from hypertwin.plan.placement.units import Units
@@ -27,6 +27,9 @@ MOST_BINARIES = 300_000
 """Maximum number of binary variables. HiGHS would take gigabytes and hours for larger programmes."""
 MOST_IN_FULL = 12_000
 """Maximum number of binary variables of a programme with failures in full."""
+
+LOOSE = 1e-7
+"""Part of a room by which limits of a bound are loose, because sums of many sizes are not exact."""
 
 Goal = Literal["moves", "min-peak", "hosts", "any"]
 
@@ -254,19 +257,12 @@ class Places:
 
         VMs come with their variables. VMs that `stay` on a failed host have none.
         """
-        problem, programme = self.task.problem, self.programme
-        left = np.flatnonzero(~gone)
         of_others, vms = np.array(others, np.int64).reshape(-1, 2).T
-        for each, scale in enumerate(self.scale):
-            sizes, failover = problem.sizes[:, each] / scale, problem.failover[:, each] / scale
-            most = max(1.0, float(failover.max()))
-            share = programme.variables(len(left), whole=False)
-            for host, part in zip(left.tolist(), share.tolist(), strict=True):
-                here = np.array([self.load[host, each], part, *(column for column, _ in there[host])], np.int64)
-                values = np.array([1.0, most, *(sizes[vm] for _, vm in there[host])])
-                programme.row(here, values, -np.inf, float(failover[host]))
+        shares = add_shares(self.programme, self.task.problem, self.load, self.scale, gone, there)
+        for each, (share, most) in enumerate(shares):
+            sizes = self.task.problem.sizes[:, each] / self.scale[each]
             values = np.concatenate([np.full(len(share), most), -sizes[vms]])
-            programme.row(np.concatenate([share, of_others]), values, float(sizes[stay].sum()), np.inf)
+            self.programme.row(np.concatenate([share, of_others]), values, float(sizes[stay].sum()), np.inf)
 
     @cached_property
     def load(self) -> Ints:
@@ -363,6 +359,28 @@ class Places:
         chosen = np.flatnonzero(solved.x[self.x] > 0.5)
         found[self.unit[chosen]] = self.host[chosen]
         return self.units.place_of(found), solved.bound, np.flatnonzero(solved.x[self.kept] > 0.5)
+
+
+def add_shares(
+    programme: Programme, problem: Problem, load: Ints, scale: Floats, gone: Bools, there: list[list[tuple[int, int]]]
+) -> list[tuple[Ints, float]]:
+    """Limit the load of each remaining host after a failure: its own, VMs that restart there, and a share of others.
+
+    `load` has the variables of loads in units of `scale`, and `there` the variables and VMs by host. Return the
+    variables of shares with their unit, per resource.
+    """
+    found = []
+    for each in range(len(problem.resources)):
+        sizes, failover = problem.sizes[:, each] / scale[each], problem.failover[:, each] / scale[each]
+        most = max(1.0, float(failover.max()))
+        left = np.flatnonzero(~gone)
+        share = programme.variables(len(left), whole=False)
+        for host, part in zip(left.tolist(), share.tolist(), strict=True):
+            here = np.array([load[host, each], part, *(column for column, _ in there[host])], np.int64)
+            values = np.array([1.0, most, *(sizes[vm] for _, vm in there[host])])
+            programme.row(here, values, -np.inf, float(failover[host]) * (1 + SLACK) + LOOSE)
+        found.append((share, most))
+    return found
 
 
 def moves(task: Task) -> Ints:

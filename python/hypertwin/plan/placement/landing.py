@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hypertwin.plan.placement.exact import LOOSE, add_shares
 from hypertwin.plan.placement.leaving import MEMORY_WEIGHT, Model, largest
 from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints
 from hypertwin.plan.placement.task import Task
@@ -73,7 +74,7 @@ class _Landing(Model):
         super().__init__(task, everywhere=True)
         for host, each in np.ndindex(self.load.shape):
             limit = float(task.limits[host, each] / self.scale[each])
-            self.programme.row(self.load[host, each : each + 1], 1.0, 0.0, limit * (1 + SLACK) + 1e-7)
+            self.programme.row(self.load[host, each : each + 1], 1.0, 0.0, limit * (1 + SLACK) + LOOSE)
 
     @cached_property
     def scale(self) -> Floats:
@@ -108,7 +109,7 @@ class _Landing(Model):
                 programme.row(columns, values, float(loads[host, each]) / scale, float(loads[host, each]) / scale)
             columns = np.concatenate([self.arrived[:, each], self._columns(small)])
             values = np.concatenate([np.ones(len(loads)), -sizes[small]])
-            programme.row(columns, values, float(sizes[small_new].sum()) - 1e-7, np.inf)
+            programme.row(columns, values, float(sizes[small_new].sum()) - LOOSE, np.inf)
         return found
 
     def _landings(self, vms: Ints) -> list[list[tuple[int, int]]]:
@@ -151,7 +152,7 @@ class _Landing(Model):
                 left = float(failover[host, each] - size[each])
                 if limit > left:
                     both = np.array([self.load[host, each], column])
-                    self.programme.row(both, np.array([1.0, limit - left]), -np.inf, limit * (1 + SLACK) + 1e-7)
+                    self.programme.row(both, np.array([1.0, limit - left]), -np.inf, limit * (1 + SLACK) + LOOSE)
         self.programme.row(room, 1.0, 1.0, np.inf)
 
     def add_failure(self, failed: Sequence[int]) -> None:
@@ -162,19 +163,14 @@ class _Landing(Model):
         down = np.flatnonzero(problem.restarts & (self.at != NOWHERE) & gone[self.at])
         large = largest(self.task, RESTARTED_VMS)[down]
         there = self._restarts(down[large], gone)
-        others, left = down[~large], np.flatnonzero(~gone)
-        for each, scale in enumerate(self.scale):
-            sizes, failover = problem.sizes[:, each] / scale, problem.failover[:, each] / scale
-            most = max(1.0, float(failover.max()))
-            share = self.programme.variables(len(left), whole=False)
-            for host, part in zip(left.tolist(), share.tolist(), strict=True):
-                here = np.array([self.load[host, each], part, *(column for column, _ in there[host])], np.int64)
-                values = np.array([1.0, most, *(sizes[vm] for _, vm in there[host])])
-                self.programme.row(here, values, -np.inf, float(failover[host]) * (1 + SLACK) + 1e-7)
+        others = down[~large]
+        shares = add_shares(self.programme, problem, self.load, self.scale, gone, there)
+        for each, (share, most) in enumerate(shares):
+            sizes = problem.sizes[:, each] / self.scale[each]
             arrived = self.arrived[gone, each] if problem.restarts.all() else self.arrived[:0, each]
             columns = np.concatenate([share, self._columns(others), arrived])
             values = np.concatenate([np.full(len(share), most), sizes[others], -np.ones(len(arrived))])
-            self.programme.row(columns, values, float(sizes[others].sum()) - 1e-7, np.inf)
+            self.programme.row(columns, values, float(sizes[others].sum()) - LOOSE, np.inf)
 
     def _restarts(self, vms: Ints, gone: Bools) -> list[list[tuple[int, int]]]:
         """Add a restart host for each of these VMs unless it leaves, and return variables and VMs by host."""
