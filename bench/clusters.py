@@ -354,6 +354,7 @@ def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
         reservation_hz=0,
         restart_priority="medium",
         stays_on_host=False,
+        live_migration=True,
         host_groups=tuple(host.name for host in hosts if host.holds(vm)),
         storage_appliance=False,
         array=None,

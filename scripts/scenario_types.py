@@ -102,10 +102,10 @@ class _Types:
             return self._object(f"{owner}{''.join(word.title() for word in key.split('_'))}", node)
         if kind == "object" and isinstance(node.get("additionalProperties"), Mapping):
             return f"dict[str, {self._type(owner, key, node['additionalProperties'])}]"
-        if kind == "array":
-            return f"Sequence[{self._type(owner, key, node['items'])}]"
         kinds: list[str] = kind if isinstance(kind, list) else [str(kind)]
-        return " | ".join(PLAIN[each] for each in kinds)
+        return " | ".join(
+            f"Sequence[{self._type(owner, key, node['items'])}]" if each == "array" else PLAIN[each] for each in kinds
+        )
 
     def _named(self, name: str, node: Mapping[str, Any]) -> str:
         """A type with a name of its own: a mapping, or what a name stands for."""

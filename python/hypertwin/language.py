@@ -204,6 +204,8 @@ class Vm:
     """Restart priority: `highest`, `high`, `medium`, `low`, `lowest` or `disabled`."""
     stays_on_host: bool
     """True if the VM can only run on its host because of CPU affinity, local disks, or as a storage appliance."""
+    live_migration: bool
+    """True if the VM can migrate while it runs. Containers and storage appliances cannot."""
     host_groups: tuple[str, ...]
     """Host groups of the cluster that can run the VM, by vCPUs, memory, hypervisor and storage."""
     storage_appliance: bool
@@ -295,8 +297,8 @@ class Pool:
     """Pool of distributed storage of a scenario."""
 
     name: str
-    group: str
-    """Key in `hosts` of the host group that contains the nodes of the pool."""
+    groups: tuple[str, ...]
+    """Keys in `hosts` of the host groups that contain the nodes of the pool."""
     hosts: tuple[str, ...]
     """Names of the hosts that are nodes of the pool."""
     vms_on_nodes: bool
@@ -465,6 +467,7 @@ def inventory(scenario_json: str) -> Inventory:
             Pool(
                 **{
                     **pool,
+                    "groups": tuple(pool["groups"]),
                     "hosts": tuple(pool["hosts"]),
                     "redundancy": Redundancy(**pool["redundancy"]),
                     "policies": {name: Redundancy(**kept) for name, kept in pool["policies"].items()},

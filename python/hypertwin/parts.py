@@ -1170,8 +1170,8 @@ class StoragePool(TypedDict, total=False):
 
     kind: PoolKind
     """Storage software, or the closest match: sets its behaviour and the defaults of other keys."""
-    nodes: str
-    """Hosts that hold the disks and run the services: a key of `hosts`."""
+    nodes: PoolNodes
+    """Hosts that hold the disks and run the services."""
     deployment: Deployment
     """Placement of VMs that use the pool and have no `host`: on its nodes, on all other hosts, or on any host."""
     redundancy: Redundancy
@@ -1252,6 +1252,9 @@ class StoragePool(TypedDict, total=False):
 
 PoolKind: TypeAlias = Literal["mirrored-mesh", "chunk-store", "ceph", "vsan"]
 """Kind of distributed storage."""
+
+
+PoolNodes: TypeAlias = str | Sequence[str]
 
 
 Deployment: TypeAlias = Literal["hci", "two-layer", "mixed"]

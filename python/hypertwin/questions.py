@@ -329,15 +329,14 @@ def import_cluster(
     *,
     telemetry: str | Path | Sequence[str | Path] = (),
     only_cluster: str | Sequence[str] = (),
-    with_pools: bool = False,
 ) -> Scenario:
     """Return a scenario from an inventory.
 
     Supported systems: RVTools, vCenter, libvirt, Proxmox VE, oVirt, OpenStack, Nutanix, Hyper-V, lscpu.
 
     `sources` are files, folders or addresses (`vcenter://USER@HOST`) of one kind. `telemetry` are measurements that
-    replace the usage in the source. `only_cluster` names the clusters to import. `with_pools` imports
-    storage pools, whose hosts become one group. The scenario's `notes` list assumptions. `write` saves the scenario.
+    replace the usage in the source. `only_cluster` names the clusters to import. The scenario's `notes` list
+    assumptions. `write` saves the scenario.
 
     Raises SourceError for unreadable input, and MissingExtraError for telemetry without polars.
     """
@@ -351,7 +350,7 @@ def import_cluster(
 
         inventory = demand.with_measured(inventory, (formats.read(each) for each in measured))
     only = [str(each) for each in _listed(only_cluster)]
-    made, assumptions = to_scenario.to_scenario(inventory, only, with_pools=with_pools)
+    made, assumptions = to_scenario.to_scenario(inventory, only)
     said = tuple(to_scenario.summary(inventory, made, assumptions))
     return replace(scenario.loads(to_scenario.to_yaml(made)), notes=said)
 

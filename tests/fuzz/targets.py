@@ -248,7 +248,7 @@ def _inventories() -> Iterator[Target]:
 def _is_inventory(inventory: Inventory) -> None:
     """It becomes a valid scenario, whose text can be read back."""
     assert all(math.isfinite(vm.demand.cpu_mhz) for vm in inventory.vms if vm.demand)
-    made, assumptions = to_scenario.to_scenario(inventory, with_pools=True)
+    made, assumptions = to_scenario.to_scenario(inventory)
     lines = to_scenario.summary(inventory, made, assumptions)
     assert sum(map(len, lines)) < LONGEST_MESSAGE * 10
     scenario.loads(to_scenario.to_yaml(made))

@@ -283,6 +283,8 @@ pub struct VmMember {
     pub restart_priority: RestartPriority,
     /// It cannot leave its host: it has CPU affinity or disks inside the host, or serves storage to it.
     pub stays_on_host: bool,
+    /// It can migrate while it runs.
+    pub live_migration: bool,
     /// Groups of hosts of its cluster that it fits (vCPUs, memory, hypervisor, storage), in order of name.
     pub host_groups: Vec<String>,
     /// It serves storage to its host.
@@ -304,8 +306,8 @@ pub struct VmMember {
 pub struct PoolMember {
     /// Its name.
     pub name: String,
-    /// Group of its nodes: a key of `hosts`.
-    pub group: String,
+    /// Groups of its nodes: keys of `hosts`.
+    pub groups: Vec<String>,
     /// Names of its nodes.
     pub hosts: Vec<String>,
     /// VMs that use it can be on its nodes.
@@ -368,8 +370,8 @@ impl Scenario {
         }
         let pools = self.storage.iter().map(|(name, pool)| PoolMember {
             name: name.clone(),
-            group: pool.nodes.clone(),
-            hosts: member_names(&pool.nodes, self.hosts[&pool.nodes].count).collect(),
+            groups: pool.nodes.groups().into_iter().map(str::to_owned).collect(),
+            hosts: pool.nodes.members(|group| self.hosts[group].count).collect(),
             vms_on_nodes: pool.deployment.allows(true),
             redundancy: pool.redundancy().into(),
             policies: pool
@@ -579,6 +581,7 @@ fn vms_of(
         reservation_hz: group.reservation.whole_hz(),
         restart_priority: group.restart_priority,
         stays_on_host: group.affinity.is_some() || group.storage_appliance,
+        live_migration: group.live_migration && !group.storage_appliance,
         host_groups: Vec::new(),
         storage_appliance: group.storage_appliance,
         array: group.array.clone(),

@@ -70,8 +70,8 @@ pub use spec::migration::{Convergence, Event, Migration};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};
 pub use spec::pool::{
-    Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolService,
-    RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
+    Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolNodes,
+    PoolService, RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
 };
 pub use spec::scenario::{Auto, RunSettings, RunTime, Scenario};
 pub use spec::vm::{End, GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};

@@ -80,7 +80,7 @@ impl<'h> Place<'h> {
                 is_open(group_of(group))
                     && pools
                         .iter()
-                        .all(|(_, pool)| pool.deployment.allows(**name == pool.nodes))
+                        .all(|(_, pool)| pool.deployment.allows(pool.nodes.contains(name)))
             })
             .map(|(name, _)| (name.as_str(), None));
         open.collect()
@@ -110,7 +110,7 @@ pub(crate) fn host_groups(scenario: &Scenario, name: &str, at: &str) -> Vec<Stri
             && fits(vm, host)
             && pools
                 .iter()
-                .all(|(_, pool)| pool.deployment.allows(pool.nodes == group))
+                .all(|(_, pool)| pool.deployment.allows(pool.nodes.contains(group)))
     };
     let groups = scenario.hosts.iter().filter(|(group, host)| takes(group, host));
     groups.map(|(group, _)| group.clone()).collect()

@@ -32,7 +32,7 @@ impl Scenario {
         let counts =
             |host: &HostGroup| host.hypervisor_memory.is_none() && host.hypervisor.family().facts().virtualises;
         for (name, host) in self.hosts.iter_mut().filter(|(_, host)| counts(host)) {
-            let pools = self.storage.values().filter(|pool| pool.nodes == *name);
+            let pools = self.storage.values().filter(|pool| pool.nodes.contains(name));
             let taken = pools.map(|pool| on_node(pool, host, &self.devices));
             let most = host.memory();
             host.storage_memory = Bytes::new(taken.fold(0, u64::saturating_add)).min(most);

@@ -9,10 +9,10 @@ use hypertwin_cluster::{
     Failure, FailureDomain, Family, Flushes, Frequency, GuestKind, GuestSystem, HighAvailability, HostGroup,
     Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Migration,
     Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin, PoolClient, PoolDevices,
-    PoolFlash, PoolKind, PoolNetworks, PoolService, PowerPolicy, PoweredOff, Protocol, RackLink, Raid, Rate, Rebuild,
-    Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, RunTime, Scaling, Scenario,
-    SchedulerOptions, Service, Shares, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, VmGroup, Workload,
-    WriteCache, WritePath, schema_json,
+    PoolFlash, PoolKind, PoolNetworks, PoolNodes, PoolService, PowerPolicy, PoweredOff, Protocol, RackLink, Raid, Rate,
+    Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, RunTime, Scaling,
+    Scenario, SchedulerOptions, Service, Shares, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, VmGroup,
+    Workload, WriteCache, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -507,6 +507,17 @@ fn storage_must_be_possible() {
         ),
         (pool("nodes", json!("nodes")), "storage.pool.nodes", "unknown-reference"),
         (
+            pool("nodes", json!(["node", "nodes"])),
+            "storage.pool.nodes.1",
+            "unknown-reference",
+        ),
+        (pool("nodes", json!([])), "storage.pool.nodes", "out-of-range"),
+        (
+            json!({"/storage/pool/nodes": ["esx", "node"], "/vms/file/host": "kvm"}),
+            "vms.file.host",
+            "wrong-layer",
+        ),
+        (
             json!({"/vms/file/storage": "san"}),
             "vms.file.storage",
             "unknown-reference",
@@ -520,6 +531,14 @@ fn storage_must_be_possible() {
         ),
         (no_compute, "storage.pool.deployment", "no-compute-layer"),
         (early, "failures.0.returns", "returns-before-failing"),
+        (
+            json!({
+                "/vms/file/live_migration": false,
+                "/events": [{"at": "1 s", "migrate": "file", "to": "node-1"}],
+            }),
+            "events.0.migrate",
+            "no-live-migration",
+        ),
         (fails(&["node-5"]), "failures.0.fails.0", "unknown-component"),
         (fails(&["node-1", "node"]), "failures.0.fails.1", "unknown-component"),
         (fails(&["node-1/disk-3"]), "failures.0.fails.0", "unknown-component"),
@@ -784,6 +803,7 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             },
             shares,
             label: bound.then(|| "VM 1".to_owned()),
+            live_migration: bound,
             storage_appliance: !bound,
             cpu_hot_add: count % 2 == 0,
             numa: NumaOptions {
@@ -919,7 +939,7 @@ fn devices() -> BTreeMap<String, Device> {
 fn pool() -> StoragePool {
     StoragePool {
         kind: PoolKind::ChunkStore,
-        nodes: "h".to_owned(),
+        nodes: PoolNodes::Group("h".to_owned()),
         deployment: Deployment::Mixed,
         redundancy: Some(Redundancy::Erasure { data: 3, parity: 2 }),
         policies: BTreeMap::from([(

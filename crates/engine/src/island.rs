@@ -92,7 +92,6 @@ pub struct IslandVm<'s> {
 pub struct IslandPool<'s> {
     pub name: &'s str,
     pub spec: &'s StoragePool,
-    /// The hosts that are its nodes, and what they are.
-    pub nodes_spec: &'s HostGroup,
+    /// The hosts that are its nodes.
     pub nodes: Vec<HostId>,
 }

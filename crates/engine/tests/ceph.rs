@@ -116,6 +116,35 @@ fn a_read_visits_a_messenger_a_shard_and_the_device() {
 }
 
 #[test]
+fn nodes_of_several_groups_are_those_of_one() {
+    let one = base(3, json!({"vms": {"v": {"count": 3}}}));
+    let mut several = base(1, json!({"vms": {"v": {"count": 3}}}));
+    let hosts = several["hosts"].as_object_mut().unwrap();
+    let node = hosts.remove("node").unwrap();
+    hosts.extend((1..=3).map(|number| (format!("node-{number}"), node.clone())));
+    several["storage"]["pool"]["nodes"] = json!(["node-3", "node-1", "node-2"]);
+    let report = |text| serde_json::to_value(report(text)).unwrap();
+    assert_eq!(report(&several), report(&one));
+}
+
+#[test]
+fn an_osd_takes_longer_on_a_slower_node() {
+    let at = |clock: f64| (cost().of_message(65_536) + cost().of_operation(false, 65_536)) * HZ / clock;
+    let alike = report(&base(2, json!({"storage": {"pool": {"redundancy": "replicas-1"}}})));
+    let expected = latency_us(&alike) + (at(HZ / 10.0) - at(HZ)) / 2.0;
+    for (first, second) in [("20 GHz", "2 GHz"), ("2 GHz", "20 GHz")] {
+        let mut text = base(
+            1,
+            json!({"storage": {"pool": {"redundancy": "replicas-1", "nodes": ["node", "more"]}}}),
+        );
+        text["hosts"]["more"] = text["hosts"]["node"].clone();
+        text["hosts"]["more"]["clock"] = json!(first);
+        text["hosts"]["node"]["clock"] = json!(second);
+        near(latency_us(&report(&text)), expected, 0.01);
+    }
+}
+
+#[test]
 fn a_write_is_done_when_its_last_copy_is_in_the_log() {
     let bytes = 65_536.0;
     let text = base(

@@ -446,6 +446,75 @@ fn maintenance_empties_a_host_and_says_what_cannot_leave() {
 }
 
 #[test]
+fn what_cannot_migrate_stays_and_restarts_elsewhere_after_a_failure() {
+    let mut text = cluster(
+        2,
+        json!({"ct": vms(2, json!({"host": "h-1", "live_migration": false})), "b": vms(1, json!({"host": "h-1"}))}),
+        json!({"events": [{"at": "5 s", "maintenance": "h-1", "until": "15 s"}]}),
+    );
+    let emptied = report(&text);
+    let moved: Vec<&Value> = emptied["moves"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["vm"])
+        .collect();
+    assert_eq!(moved, [&json!("b")]);
+    let unplaced = emptied["unplaced"].as_array().unwrap();
+    assert_eq!(unplaced.len(), 2, "each is told once: {unplaced:?}");
+    assert!(unplaced[0]["lacks"].as_str().unwrap().contains("live_migration"));
+    text["events"] = json!([]);
+    text["failures"] = json!([{"at": "5 s", "fails": ["h-1"]}]);
+    let failed = report(&text);
+    assert_eq!(outages(&failed, "up_s", "ct").len(), 2);
+    assert_eq!(failed["vms"]["ct-1"]["host"], json!("h-2"));
+}
+
+#[test]
+fn balancing_leaves_what_cannot_migrate() {
+    let mut text = cluster(
+        2,
+        json!({
+            "ct": support::vm(2, "twice", json!({"host": "h-1", "count": 6, "live_migration": false})),
+            "vm": support::vm(2, "twice", json!({"host": "h-1", "count": 2})),
+        }),
+        json!({
+            "clusters": {"default": {"drs": {"policy": "drs-7", "threshold": 5, "period": "10 s"}}},
+            "hosts": {"h": {"migration": {"setup": "0 s"}}},
+            "rules": [{"name": "apart", "kind": "keep-apart", "vms": ["ct"], "mandatory": false}],
+        }),
+    );
+    text["clusters"]["default"].as_object_mut().unwrap().remove("ha");
+    text["workloads"]["twice"] = support::hungry(2);
+    let report = report(&text);
+    let moved: Vec<&Value> = report["moves"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["vm"])
+        .collect();
+    assert_eq!(moved, [&json!("vm-1"), &json!("vm-2")]);
+}
+
+#[test]
+fn a_storage_appliance_waits_for_its_host() {
+    let appliance = json!({"host": "h-1", "storage_appliance": true});
+    let mut text = cluster(
+        2,
+        json!({"cvm": vms(1, appliance)}),
+        json!({"failures": [{"at": "5 s", "fails": ["h-1"], "returns": "40 s"}]}),
+    );
+    let failed = report(&text);
+    assert_eq!(outages(&failed, "restart_s", "cvm"), [40.0]);
+    assert_eq!(failed["vms"]["cvm"]["host"], json!("h-1"));
+    text["failures"] = json!([]);
+    text["events"] = json!([{"at": "5 s", "maintenance": "h-1"}]);
+    let emptied = report(&text);
+    assert_eq!(emptied["unplaced"], json!([]));
+    assert_eq!(emptied["vms"]["cvm"]["host"], json!("h-1"));
+}
+
+#[test]
 fn a_migration_whose_host_fails_is_given_up() {
     for (failing, on, outages) in [("h-2", "h-1", 0), ("h-1", "h-2", 1)] {
         let mut text = migration("busy", json!({}), "0.3 GiB/s", json!({}));
@@ -553,6 +622,9 @@ fn random_cluster(seed: u64) -> Value {
             "restart_priority": dice.pick(&["highest", "high", "medium", "low", "lowest", "disabled"]),
         });
     }
+    groups["container"] = json!({
+        "vcpus": 1, "memory": "2 GiB", "workload": "w", "cluster": "default", "count": 2, "live_migration": false,
+    });
     let mut rules = Vec::new();
     for number in 0..dice.range(0, 2) {
         let kind = dice.pick(&["keep-together", "keep-apart", "run-on", "not-on"]);
@@ -736,6 +808,10 @@ fn check(seed: u64) {
             "seed {seed}: nothing moves without a policy"
         );
         let is_restart = one["kind"] == json!("restart");
+        assert!(
+            is_restart || !one["vm"].as_str().unwrap().starts_with("container"),
+            "seed {seed}: it has no live migration"
+        );
         if is_restart || one["outcome"] == json!("done") && one["end_s"].is_number() {
             let at = if is_restart { &one["at_s"] } else { &one["end_s"] };
             story.push((at.as_f64().unwrap(), 1, one));

@@ -42,12 +42,6 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME", help="Import only this cluster; repeatable."),
     ] = None,
-    with_pools: Annotated[
-        bool,
-        typer.Option(
-            "--with-pools", help="Import storage pools (Ceph of Proxmox VE). Hosts of a pool become one group."
-        ),
-    ] = False,
 ) -> None:
     """Import a cluster from RVTools, vCenter, Proxmox VE, KVM and others, and list assumptions."""
     if telemetry:
@@ -64,7 +58,7 @@ def command(
         with progress.working(f"reading {address.shown(telemetry[0])}"):
             inventory = demand.with_measured(inventory, (formats.read(each) for each in telemetry))
     with progress.working("making the scenario"):
-        made, assumptions = to_scenario.to_scenario(inventory, only_cluster or (), with_pools=with_pools)
+        made, assumptions = to_scenario.to_scenario(inventory, only_cluster or ())
         text = to_scenario.to_yaml(made)
         scenario.loads(text, file=out)
     if target is not None:

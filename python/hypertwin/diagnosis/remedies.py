@@ -297,7 +297,7 @@ class Remedies:
         for count in dict.fromkeys((max(len(pool.hosts) // 2, pool.width), len(pool.hosts))):
             own = f"{pool.name}-nodes"
             sets = {
-                f"hosts.{own}": unlabelled(self._data["hosts"][pool.group], count),
+                f"hosts.{own}": unlabelled(self._data["hosts"][pool.groups[0]], count),
                 f"storage.{pool.name}.nodes": own,
                 f"storage.{pool.name}.deployment": "two-layer",
             }

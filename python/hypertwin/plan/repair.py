@@ -302,11 +302,11 @@ def _pool(scenario: Scenario, name: str | None) -> str:
 def _disk(scenario: Scenario, pool: str) -> str:
     """Return the first of the largest disks on the pool's first node, by its name in `failures`."""
     spec = scenario.inventory.pool[pool]
-    first = next(each.name for each in scenario.inventory.pools if each.group == spec.group)
+    first = next(each.name for each in scenario.inventory.pools if spec.hosts[0] in each.hosts)
     if first != pool:
         hint = f"give {pool} nodes of its own, or leave {first} out"
         allowed = f"hosts whose disks are not those of {first}"
-        fail("unknown-component", f"storage.{pool}.nodes", spec.group, allowed, hint)
+        fail("unknown-component", f"storage.{pool}.nodes", ", ".join(spec.groups), allowed, hint)
     said = scenario.data["storage"][pool]
     sizes = [
         _core.size_bytes(disks["capacity"])

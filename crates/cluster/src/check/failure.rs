@@ -77,7 +77,7 @@ fn has(sections: &Sections, component: &Component) -> Result<(), String> {
         Component::Port(name, number) => port(sections, name, *number),
         Component::Rack(pool, number) => part_of_pool(sections, pool, *number, "rack", |pool| pool.racks),
         Component::Metadata(pool, number) => {
-            let nodes = |pool: &StoragePool| sections.nodes_of(pool).map_or(u32::MAX, |nodes| nodes.count);
+            let nodes = |pool: &StoragePool| sections.node_count(pool).unwrap_or(u32::MAX);
             let servers = |pool: &StoragePool| pool.metadata_servers(nodes(pool));
             part_of_pool(sections, pool, *number, "metadata", servers)
         }
@@ -86,14 +86,11 @@ fn has(sections: &Sections, component: &Component) -> Result<(), String> {
 
 /// Whether a host of a group has this disk, for the pool with the most disks on it.
 pub(super) fn disk(sections: &Sections, host: &str, group: &str, number: u32) -> Result<(), String> {
-    let unsure = |pool: &Option<StoragePool>| {
-        let nodes = pool.as_ref().map(|pool| &pool.nodes);
-        nodes.is_none_or(|nodes| !sections.hosts.contains_key(nodes))
-    };
+    let unsure = |pool: &Option<StoragePool>| pool.as_ref().is_none_or(|pool| !sections.has_nodes(pool));
     if !sections.readable("storage") || sections.storage.values().any(unsure) {
         return Ok(());
     }
-    let here = sound(&sections.storage).filter(|(_, pool)| pool.nodes == group);
+    let here = sound(&sections.storage).filter(|(_, pool)| pool.nodes.contains(group));
     match here.map(|(_, pool)| pool.devices_per_node()).max() {
         Some(disks) if number < disks => Ok(()),
         Some(disks) => Err(format!("{host}/disk-1 to {host}/disk-{disks}")),

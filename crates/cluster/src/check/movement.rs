@@ -63,6 +63,16 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
             }
             continue;
         };
+        if !vm.live_migration {
+            found.push(Issue::new(
+                ["events", &index, "migrate"],
+                "no-live-migration",
+                show_text(name),
+                "a VM that can migrate while it runs".to_owned(),
+                "its live_migration is false: remove the event".to_owned(),
+            ));
+            continue;
+        }
         let Some(Ok(Some((_, to)))) = event.to.as_ref().map(|host| host_group(sections, host)) else {
             continue;
         };
@@ -142,7 +152,7 @@ fn node(sections: &Sections, host: &str) -> Result<(), String> {
         return Ok(());
     };
     let is_sure = sections.readable("storage") && sections.storage.values().all(Option::is_some);
-    let nodes = |pool: &StoragePool| pool.nodes == group;
+    let nodes = |pool: &StoragePool| pool.nodes.contains(group);
     match is_sure && !sound(&sections.storage).any(|(_, pool)| nodes(pool)) {
         true => Err(format!("a pool node; {host} is in no pool")),
         false => Ok(()),
@@ -151,21 +161,20 @@ fn node(sections: &Sections, host: &str) -> Result<(), String> {
 
 /// True if a pool has enough failure domains before nodes or disks join.
 fn has_enough(sections: &Sections, pool: &StoragePool, joined: &[Component]) -> bool {
-    let Some(nodes) = sections.nodes_of(pool) else {
+    let Some(nodes) = sections.node_count(pool) else {
         return true;
     };
+    let count = |group: &str| sections.hosts[group].as_ref().map_or(0, |host| host.count);
+    let names: Vec<String> = pool.nodes.members(count).collect();
     let per_node = pool.devices_per_node() as usize;
     // Disks of each node at the start.
-    let mut left = vec![per_node; nodes.count as usize];
+    let mut left = vec![per_node; names.len()];
     for part in joined {
         let (Component::Host(host) | Component::Disk(host, _)) = part else {
             continue;
         };
-        let number = match nodes.count {
-            1 => (*host == pool.nodes).then_some(0),
-            count => member_number(host, &pool.nodes, count).map(|number| number - 1),
-        };
-        if let Some(disks) = number.and_then(|number| left.get_mut(number as usize)) {
+        let number = names.iter().position(|name| name == host);
+        if let Some(disks) = number.map(|number| &mut left[number]) {
             *disks = match part {
                 Component::Host(_) => 0,
                 _ => disks.saturating_sub(1),
@@ -184,7 +193,7 @@ fn has_enough(sections: &Sections, pool: &StoragePool, joined: &[Component]) -> 
     let policies = pool.policies.values().map(|policy| policy.redundancy);
     let widest = policies.chain([pool.redundancy()]).map(Redundancy::width).max();
     // Another check reports a redundancy too wide for all of them.
-    widest.is_none_or(|width| domains >= width as usize || pool.domains(nodes.count) < width)
+    widest.is_none_or(|width| domains >= width as usize || pool.domains(nodes) < width)
 }
 
 /// Checks that maintenance ends after it begins.

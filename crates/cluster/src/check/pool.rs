@@ -4,7 +4,7 @@ use super::sections::{Sections, sound, unknown};
 use crate::mistake::Issue;
 use crate::redundancy::Redundancy;
 use crate::spec::host::HostGroup;
-use crate::spec::pool::{Deployment, StoragePool};
+use crate::spec::pool::{Deployment, PoolNodes, StoragePool};
 use crate::spec::vm::VmGroup;
 use std::collections::BTreeMap;
 
@@ -12,18 +12,13 @@ use std::collections::BTreeMap;
 pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
-        if sections.readable("hosts") && clean("nodes") && !sections.hosts.contains_key(&pool.nodes) {
-            found.push(unknown(
-                &["storage", name, "nodes"],
-                &pool.nodes,
-                "hosts",
-                &sections.hosts,
-            ));
+        if sections.readable("hosts") && clean("nodes") && !sections.has_nodes(pool) {
+            found.extend(unknown_nodes(sections, name, &pool.nodes));
             continue;
         }
-        if sections.nodes_of(pool).is_some_and(|nodes| nodes.count == 0) && clean("nodes") {
+        if sections.node_count(pool) == Some(0) && clean("nodes") {
             found.push(Issue::new(
-                ["hosts", &pool.nodes, "count"],
+                ["hosts", &pool.nodes.written()[0], "count"],
                 "no-nodes",
                 "0".to_owned(),
                 format!("at least 1: these hosts are the nodes of storage.{name}"),
@@ -35,7 +30,7 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
         let compute = sections
             .hosts
             .iter()
-            .any(|(host, group)| *host != pool.nodes && is_there(group));
+            .any(|(host, group)| !pool.nodes.contains(host) && is_there(group));
         let uses = |vm: &VmGroup| match sections.workload_of(vm) {
             Some(workload) => vm.ends_on_pool(workload, name) > 0,
             None => vm.storage.as_deref() == Some(name),
@@ -49,6 +44,22 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
                 "hci, or mixed: every host is a node of the pool".to_owned(),
                 "add a group of hosts for the VMs".to_owned(),
             ));
+        }
+    }
+}
+
+/// The groups of hosts that a pool names and that do not exist.
+fn unknown_nodes(sections: &Sections, name: &str, nodes: &PoolNodes) -> Vec<Issue> {
+    let refuse = |path: &[&str], group: &String| {
+        let is_unknown = !sections.hosts.contains_key(group);
+        is_unknown.then(|| unknown(path, group, "hosts", &sections.hosts))
+    };
+    match nodes {
+        PoolNodes::Group(group) => refuse(&["storage", name, "nodes"], group).into_iter().collect(),
+        PoolNodes::Groups(groups) => {
+            let groups = groups.iter().enumerate();
+            let refuse = |(index, group): (usize, _)| refuse(&["storage", name, "nodes", &index.to_string()], group);
+            groups.filter_map(refuse).collect()
         }
     }
 }
@@ -100,11 +111,11 @@ pub(super) fn fragment(sections: &Sections, found: &mut Vec<Issue>) {
 pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
-        let Some(nodes) = sections.nodes_of(pool).filter(|_| counted(sections, name, pool)) else {
+        let Some(nodes) = sections.node_count(pool).filter(|_| counted(sections, name, pool)) else {
             continue;
         };
         let redundancy = pool.redundancy();
-        let (domains, width) = (pool.domains(nodes.count), redundancy.width());
+        let (domains, width) = (pool.domains(nodes), redundancy.width());
         if domains < width && clean("redundancy") {
             found.push(Issue::new(
                 ["storage", name, "redundancy"],
@@ -113,17 +124,17 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
                 format!("at most {domains} replicas or fragments, one per failure domain of the pool"),
                 format!(
                     "{redundancy} needs {width}; add nodes (hosts.{}.count), or choose a smaller failure_domain",
-                    pool.nodes
+                    pool.nodes.written()[0]
                 ),
             ));
         }
-        let servers = pool.metadata_servers(nodes.count);
-        if servers > nodes.count && clean("metadata_servers") {
+        let servers = pool.metadata_servers(nodes);
+        if servers > nodes && clean("metadata_servers") {
             found.push(Issue::new(
                 ["storage", name, "metadata_servers"],
                 "too-many-metadata-servers",
                 servers.to_string(),
-                format!("at most {}, one per node", nodes.count),
+                format!("at most {nodes}, one per node"),
                 "lower it, or add nodes".to_owned(),
             ));
         }
@@ -134,10 +145,10 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
 pub(super) fn capacity(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
-        let Some(nodes) = sections.nodes_of(pool).filter(|_| counted(sections, name, pool)) else {
+        let Some(nodes) = sections.node_count(pool).filter(|_| counted(sections, name, pool)) else {
             continue;
         };
-        let raw = pool.raw_capacity(nodes.count).bytes() as f64;
+        let raw = pool.raw_capacity(nodes).bytes() as f64;
         let sets = working_sets(sections, name, pool);
         let sum: f64 = sets.values().sum();
         let data = pool.stored.map_or(sum, |stored| stored.bytes() as f64);
@@ -173,13 +184,13 @@ pub(super) fn capacity(sections: &Sections, found: &mut Vec<Issue>) {
 /// True if the nodes exist, or an error may hide them.
 fn nodes_may_exist(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
     let sure = sections.readable("hosts") && sections.clean(&["storage", name, "nodes"]);
-    !sure || sections.hosts.contains_key(&pool.nodes)
+    !sure || sections.has_nodes(pool)
 }
 
 /// True if there are nodes, and the numbers of nodes, devices and racks are those of the scenario.
 fn counted(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
-    sections.nodes_of(pool).is_some_and(|nodes| nodes.count > 0)
-        && sections.clean(&["hosts", &pool.nodes, "count"])
+    sections.node_count(pool).is_some_and(|nodes| nodes > 0)
+        && sections.counts_nodes(pool)
         && sections.clean(&["storage", name, "devices"])
         && sections.clean(&["storage", name, "racks"])
 }
@@ -227,13 +238,13 @@ pub(super) fn vms(sections: &Sections, found: &mut Vec<Issue>) {
 /// A VM on a host that one of its pools does not allow.
 fn foreign_host(sections: &Sections, name: &str, vm: &VmGroup, host: &str) -> Option<Issue> {
     let hosts = sections.hosts_of(vm).unwrap_or_default();
-    let known = |(_, pool): &(&str, &StoragePool)| sections.hosts.contains_key(&pool.nodes);
+    let known = |(_, pool): &(&str, &StoragePool)| sections.has_nodes(pool);
     sections
         .pools_of(vm)
         .into_iter()
         .filter(known)
         .find_map(|(wanted, pool)| {
-            let foreign = |(group, _): &&(&str, _)| !pool.deployment.allows(*group == pool.nodes);
+            let foreign = |(group, _): &&(&str, _)| !pool.deployment.allows(pool.nodes.contains(group));
             let (group, _) = hosts.iter().find(foreign)?;
             let (deployment, other) = match pool.deployment {
                 Deployment::Hci => ("hci", format!("a host of {}", pool.nodes)),

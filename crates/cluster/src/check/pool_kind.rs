@@ -128,17 +128,14 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
 /// Checks that policies fit their pool.
 pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {
-        let counted = sections.clean(&["hosts", &pool.nodes, "count"])
+        let counted = sections.counts_nodes(pool)
             && sections.clean(&["storage", name, "devices"])
             && sections.clean(&["storage", name, "racks"]);
-        let domains = sections.nodes_of(pool).filter(|nodes| nodes.count > 0 && counted);
+        let domains = sections.node_count(pool).filter(|nodes| *nodes > 0 && counted);
         for (policy, spec) in &pool.policies {
             let path = |key| ["storage", name, "policies", policy, key];
             let width = spec.redundancy.width();
-            if let Some(domains) = domains
-                .map(|nodes| pool.domains(nodes.count))
-                .filter(|most| *most < width)
-            {
+            if let Some(domains) = domains.map(|nodes| pool.domains(nodes)).filter(|most| *most < width) {
                 found.push(Issue::new(
                     path("redundancy"),
                     "too-few-domains",
@@ -146,7 +143,8 @@ pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
                     format!("at most {domains} replicas or fragments, one per failure domain of the pool"),
                     format!(
                         "{} needs {width}; add nodes (hosts.{}.count), or choose a smaller failure_domain",
-                        spec.redundancy, pool.nodes
+                        spec.redundancy,
+                        pool.nodes.written()[0]
                     ),
                 ));
             }

@@ -95,9 +95,23 @@ impl Sections {
         self.workloads.get(&vm.workload)?.as_ref()
     }
 
-    /// The nodes of a pool, if they exist and are readable.
-    pub(super) fn nodes_of(&self, pool: &StoragePool) -> Option<&HostGroup> {
-        self.hosts.get(&pool.nodes)?.as_ref()
+    /// Number of nodes of a pool, if all of their groups exist and are readable.
+    pub(super) fn node_count(&self, pool: &StoragePool) -> Option<u32> {
+        let mut groups = pool.nodes.groups().into_iter();
+        groups.try_fold(0, |sum: u32, group| {
+            Some(sum.saturating_add(self.hosts.get(group)?.as_ref()?.count))
+        })
+    }
+
+    /// True if the number of nodes of a pool is that of the scenario.
+    pub(super) fn counts_nodes(&self, pool: &StoragePool) -> bool {
+        let mut groups = pool.nodes.groups().into_iter();
+        groups.all(|group| self.clean(&["hosts", group, "count"]))
+    }
+
+    /// True if all groups of a pool's nodes exist.
+    pub(super) fn has_nodes(&self, pool: &StoragePool) -> bool {
+        pool.nodes.written().iter().all(|group| self.hosts.contains_key(group))
     }
 
     /// Where the keys of a VM allow it.
@@ -174,7 +188,7 @@ pub(super) fn unknown_among<'n>(
     if more > 0 {
         allowed += &format!(" and {more} more");
     }
-    if section == "hosts" && path[0] != "rules" {
+    if section == "hosts" && path[0] == "vms" {
         allowed += "; or one host of a group, by number (such as esx-2)";
     }
     Issue::new(

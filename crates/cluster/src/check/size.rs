@@ -19,7 +19,7 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
     let disks = sum(&sections.arrays, |array| u64::from(array.disks.count));
     let pooled = sum(&sections.storage, |pool| {
         let flash = pool.flash.as_ref().map_or(0, |flash| flash.per_node);
-        let nodes = sections.nodes_of(pool).map_or(0, |nodes| u64::from(nodes.count));
+        let nodes = u64::from(sections.node_count(pool).unwrap_or(0));
         nodes * u64::from(pool.devices_per_node() + flash)
     });
     let io_threads = sum(&sections.vms, |vm| {
@@ -39,7 +39,7 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
             _ => pool.service.threads_per_device,
         };
         let of_devices = pool.devices_per_node().saturating_mul(each);
-        let nodes = sections.nodes_of(pool).map_or(0, |nodes| u64::from(nodes.count));
+        let nodes = u64::from(sections.node_count(pool).unwrap_or(0));
         nodes * u64::from(pool.service.threads.unwrap_or(of_devices))
     });
     let mut work = Work::default();

@@ -10,6 +10,10 @@ pub(super) fn two() -> u32 {
     2
 }
 
+pub(super) fn yes() -> bool {
+    true
+}
+
 pub(super) fn one_f64() -> f64 {
     1.0
 }

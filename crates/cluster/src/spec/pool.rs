@@ -1,9 +1,10 @@
 //! Pools of distributed storage: disks in hosts, and software that keeps replicas or parity on them.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use super::array::DiskKind;
 use super::ceph::Ceph;
@@ -11,6 +12,7 @@ use super::defaults::{is_default, mebibyte, one};
 use super::network::Network;
 use super::shape::plain_enum;
 use super::vsan::Vsan;
+use crate::names::member_names;
 use crate::quantity::{Bandwidth, Bytes, Duration};
 use crate::redundancy::Redundancy;
 
@@ -20,9 +22,8 @@ use crate::redundancy::Redundancy;
 pub struct StoragePool {
     /// Storage software, or the closest match: sets its behaviour and the defaults of other keys.
     pub kind: PoolKind,
-    /// Hosts that hold the disks and run the services: a key of `hosts`.
-    #[schemars(length(min = 1, max = 64), extend("examples" = ["node"]))]
-    pub nodes: String,
+    /// Hosts that hold the disks and run the services.
+    pub nodes: PoolNodes,
     /// Placement of VMs that use the pool and have no `host`: on its nodes, on all other hosts, or on any host.
     #[serde(default)]
     pub deployment: Deployment,
@@ -109,6 +110,68 @@ pub struct StoragePool {
     /// Rebuild after a failure.
     #[serde(default)]
     pub rebuild: Rebuild,
+}
+
+/// Groups of hosts that are the nodes of a pool: one key of `hosts`, or several. They are nodes in order of name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PoolNodes {
+    /// One group.
+    Group(String),
+    /// Several groups.
+    Groups(Vec<String>),
+}
+
+impl PoolNodes {
+    /// The groups as the scenario writes them.
+    pub fn written(&self) -> &[String] {
+        match self {
+            Self::Group(group) => std::slice::from_ref(group),
+            Self::Groups(groups) => groups,
+        }
+    }
+
+    /// The groups, each once, in order of name.
+    pub fn groups(&self) -> BTreeSet<&str> {
+        self.written().iter().map(String::as_str).collect()
+    }
+
+    /// Names of the nodes in order; `count` is the number of hosts of a group.
+    pub fn members(&self, count: impl Fn(&str) -> u32) -> impl Iterator<Item = String> {
+        let groups = self.groups().into_iter();
+        groups.flat_map(move |group| member_names(group, count(group)))
+    }
+
+    /// True if the hosts of this group are nodes.
+    pub fn contains(&self, group: &str) -> bool {
+        self.written().iter().any(|own| own == group)
+    }
+}
+
+impl fmt::Display for PoolNodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written().join(", "))
+    }
+}
+
+impl JsonSchema for PoolNodes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PoolNodes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "array"],
+            "description": "A group of hosts, or a list of groups: keys of `hosts`.",
+            "minLength": 1,
+            "maxLength": 64,
+            "items": { "type": "string", "minLength": 1, "maxLength": 64 },
+            "minItems": 1,
+            "maxItems": 10_000,
+            "examples": ["node", ["pve1", "pve2", "pve3"]],
+            "x-allowed": "a key of hosts, or a list of keys of hosts",
+        })
+    }
 }
 
 /// Kind of distributed storage.

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::controller::{AsyncIo, ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER, DiskCache};
-use super::defaults::{is_default, one, one_f64};
+use super::defaults::{is_default, one, one_f64, yes};
 use super::hypervisor::Family;
 use super::measured::MeasuredVm;
 use super::memory::MemoryShares;
@@ -127,6 +127,10 @@ pub struct VmGroup {
     )]
     #[schemars(extend("x-code" = "bad-affinity", "x-allowed" = "numbers and ranges of logical CPUs, such as 0-11,24", "examples" = ["0-11,24"]))]
     pub affinity: Option<String>,
+    /// The VM can migrate while it runs. `false` for containers (LXC) and VMs with passed-through devices: they stay on
+    /// their host in maintenance and balancing. After a host failure they restart like other VMs.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub live_migration: bool,
     /// The VM serves storage to its host (Nutanix CVM, ScaleIO SVM). Its CPU counts as a cost of the storage layer.
     #[serde(default, skip_serializing_if = "is_false")]
     pub storage_appliance: bool,
@@ -600,6 +604,10 @@ fn is_normal(value: &Shares) -> bool {
 
 fn is_medium(value: &RestartPriority) -> bool {
     *value == RestartPriority::Medium
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 fn is_false(value: &bool) -> bool {

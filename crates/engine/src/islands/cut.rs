@@ -83,7 +83,7 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
         }
     }
     for (name, pool) in &scenario.storage {
-        let is_node = |host: &usize| whole.host_groups[whole.hosts[*host].group] == pool.nodes;
+        let is_node = |host: &usize| pool.nodes.contains(&whole.host_groups[whole.hosts[*host].group]);
         let nodes = (0..whole.hosts.len()).filter(is_node);
         pool_hosts.entry(name).or_default().extend(nodes);
     }

@@ -188,12 +188,14 @@ impl Islands {
         let pools = self.whole.scenario.storage.iter().enumerate();
         let here = pools.filter(|(position, _)| cut.pools.binary_search(position).is_ok());
         here.map(|(_, (name, spec))| {
-            let is_node = |host: usize| self.whole.host_groups[self.whole.hosts[host].group] == spec.nodes;
+            let is_node = |host: usize| {
+                spec.nodes
+                    .contains(&self.whole.host_groups[self.whole.hosts[host].group])
+            };
             let nodes = (0..cut.hosts.len()).filter(|&position| is_node(cut.hosts[position]));
             IslandPool {
                 name,
                 spec,
-                nodes_spec: &self.whole.scenario.hosts[&spec.nodes],
                 nodes: nodes.map(HostId::new).collect(),
             }
         })

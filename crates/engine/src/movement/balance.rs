@@ -44,7 +44,7 @@ impl Movement {
             };
             let load = [wanted_ns / drs.period_ns as f64 * mhz, memory];
             (0..2).for_each(|resource| loads[host].load[resource] += load[resource]);
-            if machine.target.is_none() {
+            if machine.target.is_none() && machine.is_live {
                 let rate = self.site.hosts[open[host]].migration.most;
                 let cost = 2.0 * cpu_cores(rate) * mhz * machine.memory / rate;
                 movable.push(vm);
@@ -86,7 +86,7 @@ impl Movement {
     /// A VM whose place breaks rules goes where it breaks fewer.
     fn mend(&mut self, vm: VmId, clock: &mut Clock) {
         let machine = &self.site.vms[vm];
-        let (Some(here), None, true) = (machine.place, machine.target, machine.is_up) else {
+        let (Some(here), None, true) = (machine.place, machine.target, machine.is_up && machine.is_live) else {
             return;
         };
         let rules = &self.site.rules_of[vm];

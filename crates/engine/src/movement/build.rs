@@ -145,6 +145,8 @@ fn machine(island: &Island, vm: &IslandVm) -> Machine {
         priority: spec.restart_priority,
         place: Some(vm.host),
         target: None,
+        is_live: spec.live_migration,
+        only_on: spec.storage_appliance.then_some(vm.host),
         is_restarted: false,
         is_up: true,
         memory: sent.memory_bytes,

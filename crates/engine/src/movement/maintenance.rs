@@ -31,11 +31,11 @@ impl Movement {
         }
     }
 
-    /// Has the VMs of a host leave it, heeding rules; `notes` those that cannot.
+    /// Has the VMs of a host leave it, heeding rules; `notes` those that cannot. Its storage appliance is part of it.
     fn empty(&mut self, host: HostId, notes: bool, clock: &mut Clock) {
         let is_here = |vm: &VmId| {
             let machine = &self.site.vms[*vm];
-            machine.place == Some(host) && machine.target.is_none() && machine.is_up
+            machine.place == Some(host) && machine.target.is_none() && machine.is_up && machine.only_on.is_none()
         };
         for vm in self.site.vms.ids().filter(is_here).collect::<Vec<VmId>>() {
             self.send_away(vm, notes, clock);
@@ -43,7 +43,11 @@ impl Movement {
     }
 
     fn send_away(&mut self, vm: VmId, notes: bool, clock: &mut Clock) {
-        match self.site.open_to(vm) {
+        let open = match self.site.vms[vm].is_live {
+            true => self.site.open_to(vm),
+            false => Err("to be powered off to move (live_migration: false)".to_owned()),
+        };
+        match open {
             Ok(open) => {
                 let to = self.least_loaded(vm, &open);
                 self.migrate(vm, to, Why::Maintenance, clock);

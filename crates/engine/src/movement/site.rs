@@ -63,6 +63,10 @@ pub(super) struct Machine {
     pub place: Option<HostId>,
     /// Where it migrates to.
     pub target: Option<HostId>,
+    /// Whether it can migrate while it runs.
+    pub is_live: bool,
+    /// The only host that it can be on: that of a storage appliance.
+    pub only_on: Option<HostId>,
     /// Its place is one where it is restarted.
     pub is_restarted: bool,
     /// Whether it serves: it is neither dead nor booting.
@@ -137,7 +141,8 @@ impl Site {
         if !there.is_open() {
             return Err(Lack::Open);
         }
-        if !self.fits[machine.group][host.index()] || there.family != machine.family {
+        let is_elsewhere = machine.only_on.is_some_and(|own| own != host);
+        if is_elsewhere || !self.fits[machine.group][host.index()] || there.family != machine.family {
             return Err(Lack::Fit);
         }
         let broken = |&&rule: &&usize| self.rules[rule].is_mandatory && !self.keeps(rule, vm, host);

@@ -44,22 +44,18 @@ MOST_NAMES = 4
 """Maximum number of names in one assumption."""
 
 
-def to_scenario(
-    inventory: Inventory, only: Sequence[str] = (), *, with_pools: bool = False
-) -> tuple[dict[str, Any], list[Assumption]]:
+def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[str, Any], list[Assumption]]:
     """Return the scenario as a mapping in the order of the schema, and all assumptions.
 
-    `only` selects clusters by name or key. `with_pools` adds storage pools, whose hosts become one group.
+    `only` selects clusters by name or key.
 
     Raises SourceError if there is no usable host, no such cluster, or more of something than scenarios allow.
     """
     notes = Notes(inventory)
     clusters = Clusters(inventory)
     wanted = clusters.named(only, inventory.source) if only else None
-    storage = pools.Pools(inventory.pools if with_pools else (), hosts.convert(inventory, clusters, notes), notes)
-    if not with_pools:
-        pools.note_left_out(inventory.pools, notes)
-    usable = storage.hosts
+    usable = hosts.convert(inventory, clusters, notes)
+    storage = pools.Pools(inventory.pools, usable, notes)
     directory = Directory(usable, (vm.host for vm in inventory.vms if vm.host))
     order = sorted(inventory.vms, key=lambda vm: (vm.name, vm.host or "", vm.cluster or "", vm.vcpus, vm.memory_bytes))
     running, off = vms.split(placement.named(order, directory, clusters, notes))
@@ -76,12 +72,13 @@ def to_scenario(
     on = [replace(each, key=key) for key, each in zip(names.keys([each.vm.name for each in on], "vm"), on, strict=True)]
     storage_entries = storage.entries(kept)
     host_entries, vm_entries, workloads = vms.convert(on, kept, storage.of_vm, notes)
+    storage.make_room(host_entries, vm_entries)
     known = {host.cluster for host in kept}
     sections = {
         "clusters": clusters.entries(
             inventory.clusters, hosts.by_cluster(kept), {each.cluster for each in on}, wanted, notes
         ),
-        "hosts": storage.with_group(host_entries, vm_entries),
+        "hosts": host_entries,
         "storage": storage_entries,
         "vms": vm_entries,
         "workloads": workloads,

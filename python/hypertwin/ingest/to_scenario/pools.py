@@ -1,18 +1,13 @@
-"""Storage pools of an inventory: a group of equal hosts with devices, and the disks of VMs on them.
-
-A scenario's pool is on one group of hosts. Every host of an inventory is its own entry. The hosts of a pool therefore
-become members of one group before VMs are placed, and their entries become one entry at the end.
-"""
+"""Storage pools of an inventory: hosts with devices, and the disks of VMs on them."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from statistics import fmean
 from typing import Any
 
 from hypertwin import _core
@@ -21,13 +16,9 @@ from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.load import open_load
 from hypertwin.ingest.to_scenario.notes import Notes
-from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_pct, rounded
-from hypertwin.language import inventory, limits, member_names, schema_node
-from hypertwin.naming import counted
+from hypertwin.ingest.to_scenario.yaml_text import memory_size
+from hypertwin.language import inventory, limits, schema_node
 
-MEMORY_AGREES = 0.05
-"""Difference between the memory of equal hosts, as a share of the larger: firmware reserves some [an assumption of this
-project]."""
 SPARE_MEMORY = 0.05
 """Share of memory that stays free on hosts whose memory use is unknown, so that none reclaims memory [an assumption of
 this project]."""
@@ -54,51 +45,32 @@ class _Made:
     """Policy of each datastore in it, None for the redundancy of the pool."""
 
 
-def note_left_out(listed: Iterable[StoragePool], notes: Notes) -> None:
-    """Note the pools that the scenario could have."""
-    for pool in listed:
-        hosts = {device.host for device in pool.devices}
-        found = f"{counted(len(pool.devices), 'device')} on {counted(len(hosts), 'host')}"
-        notes.pool(pool.name, f"{found} not modelled: --with-pools adds it, and its hosts become one group")
-
-
 class Pools:
     """Storage pools of an inventory on the hosts of a scenario."""
 
     def __init__(self, listed: Sequence[StoragePool], hosts: Sequence[ScenarioHost], notes: Notes) -> None:
-        """Choose the group of hosts, and convert the pools that fit it."""
-        self.hosts = list(hosts)
-        """All hosts. Those of the group have keys of its members, and one size."""
-        self._group = ""
+        """Convert the pools that their hosts can hold."""
         self._made: list[_Made] = []
-        self._members: list[ScenarioHost] = []
         self._notes = notes
-        named = {device.host for pool in listed for device in pool.devices}
-        there = [host for host in hosts if host.name in named and not host.source.in_maintenance]
-        alike = sorted(_largest_alike(there), key=lambda host: _natural(host.key))
-        fitting = [each for pool in listed if (each := _fitting(pool, there, alike, notes)) is not None]
-        if not fitting:
-            return
-        self._group = _group_key(alike, {host.key for host in hosts} - {host.key for host in alike})
-        memory, clock = (
-            min(each) for each in zip(*((host.memory_per_node, host.clock_hz) for host in alike), strict=True)
-        )
-        keys = _member_keys(self._group, len(alike))
-        self._members = [
-            replace(host, key=key, memory_per_node=memory, clock_hz=clock)
-            for host, key in zip(alike, keys, strict=True)
-        ]
-        renamed = {host.key: member for host, member in zip(alike, self._members, strict=True)}
-        self.hosts = [renamed.get(host.key, host) for host in hosts]
-        is_mixed = any(host.cluster == alike[0].cluster and host.key not in renamed for host in hosts)
-        for key, pool in zip(names.keys([pool.name for pool in fitting], "pool"), fitting, strict=True):
-            self._made.append(_made(key, pool, self._group, there, alike, is_mixed, notes))
-        self._note_members(alike)
+        self._nodes: dict[str, ScenarioHost] = {}
+        fitting = []
+        for pool in listed:
+            named = {device.host for device in pool.devices}
+            nodes = [host for host in hosts if host.name in named and not host.source.in_maintenance]
+            if (fits := _fitting(pool, nodes, notes)) is not None:
+                fitting.append((fits, sorted(nodes, key=lambda host: _natural(host.key))))
+        keys = names.keys([pool.name for pool, _ in fitting], "pool")
+        for key, (pool, nodes) in zip(keys, fitting, strict=True):
+            own = {host.key: host for host in nodes}
+            clusters = {host.cluster for host in nodes}
+            is_mixed = any(host.cluster in clusters and host.key not in own for host in hosts)
+            self._made.append(_made(key, pool, nodes, is_mixed, notes))
+            self._nodes |= own
 
     def entries(self, kept: Iterable[ScenarioHost]) -> dict[str, Any]:
-        """Return the scenario's `storage`. Forgets all pools if the scenario does not keep the hosts of the group."""
-        if not {host.key for host in self._members} <= {host.key for host in kept}:
-            self._made, self._members = [], []
+        """Return the scenario's `storage`. Forgets all pools if the scenario does not keep all of their hosts."""
+        if not self._nodes.keys() <= {host.key for host in kept}:
+            self._made, self._nodes = [], {}
         return {made.key: made.entry for made in self._made}
 
     def of_vm(self, vm: Vm) -> dict[str, Any]:
@@ -135,97 +107,37 @@ class Pools:
             entry["controllers"] = controllers
         return entry | {"vdisks": vdisks}
 
-    def with_group(
-        self, entries: Mapping[str, dict[str, Any]], vms: Mapping[str, dict[str, Any]]
-    ) -> dict[str, dict[str, Any]]:
-        """Return the entries of hosts, with one of the group instead of its members. `vms` has the entries of VMs."""
-        members = {host.key: host for host in self._members}
-        if not members:
-            return dict(entries)
-        merged = self._merged([entries[key] for key in members], vms.values())
-        made: dict[str, dict[str, Any]] = {}
-        for key, entry in entries.items():
-            if key in members:
-                made.setdefault(self._group, merged)
-            else:
-                made[key] = entry
-        return made
+    def make_room(self, hosts: Mapping[str, dict[str, Any]], vms: Mapping[str, dict[str, Any]]) -> None:
+        """Set the memory of the hypervisor on hosts where services of pools and VMs would exceed the host.
 
-    def _merged(self, entries: Sequence[dict[str, Any]], vms: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """Return one entry of the members: what they have in common, and means of what was measured."""
-        first = entries[0]
-        merged = {key: value for key, value in first.items() if all(each.get(key) == value for each in entries)}
-        if len(entries) > 1:
-            merged.pop("label", None)
-        own = self._hypervisor_memory(entries, vms)
-        activity = self._activity_pct(entries)
-        measured = [each["measured"] for each in entries if "measured" in each]
-        means: dict[str, Any] = {}
-        if len(measured) == len(entries):
-            for key, value in measured[0].items():
-                values = [each.get(key) for each in measured]
-                if all(each == value for each in values):
-                    means[key] = value
-                elif all(isinstance(each, int | float) for each in values):
-                    means[key] = rounded(fmean(values))
-        order = {
-            **({"count": len(entries)} if len(entries) > 1 else {}),
-            **merged,
-            **({"hypervisor_memory": memory_size(own)} if own is not None else {}),
-            **({"overhead": {"activity_pct": rounded(activity)}} if activity is not None else {}),
-        }
-        if means.keys() - {"at", "over", "counter"}:
-            order["measured"] = means
-        return order
-
-    def _activity_pct(self, entries: Sequence[dict[str, Any]]) -> float | None:
-        """Return the work of the hypervisor on all members together, in per cent of the demand of their VMs."""
-        known: list[float] = [each["overhead"]["activity_pct"] for each in entries if "overhead" in each]
-        used = [plausible_pct(host.source.usage_pct) or 0.0 for host in self._members]
-        if len(known) < len(entries) or not all(used):
-            return fmean(known) if known else None
-        demand = [pct / (1 + own / 100) for pct, own in zip(used, known, strict=True)]
-        return 100 * (sum(used) / sum(demand) - 1)
-
-    def _hypervisor_memory(self, entries: Sequence[dict[str, Any]], vms: Iterable[dict[str, Any]]) -> int | None:
-        """Return the mean of the members, or None for the default if it is not measured.
-
-        It is at most what VMs leave on any member, because no host of an inventory reclaims memory.
+        No host of an inventory reclaims memory. `hosts` and `vms` have the entries of the scenario.
         """
-        free = {host.key: host.memory_bytes for host in self._members}
-        for vm in vms:
+        free = {key: host.memory_bytes for key, host in self._nodes.items()}
+        for vm in vms.values():
             if vm["host"] in free:
                 free[vm["host"]] -= _bytes(vm.get("memory_touched", vm["memory"]))
-        own = [_bytes(each.get("hypervisor_memory")) for each in entries]
-        spare = (free[host.key] - round(SPARE_MEMORY * host.memory_bytes) for host in self._members)
-        left = min(max(size, most, 0) for size, most in zip(own, spare, strict=True)) // MIB * MIB
-        if any(own):
-            return min(int(fmean(own)) // MIB * MIB, left)
-        if left >= self._default_memory(entries[0]):
-            return None
-        self._notes.pool(self._made[0].key, "memory of OSDs and VMs exceeds their hosts': OSDs get what VMs leave")
-        return left
+        short = []
+        for host, needed in self._services_memory(hosts):
+            left = max(free[host.key] - round(SPARE_MEMORY * host.memory_bytes), 0) // MIB * MIB
+            if "hypervisor_memory" not in hosts[host.key] and left < needed:
+                hosts[host.key]["hypervisor_memory"] = memory_size(left)
+                short.append(host.name)
+        for name in short:
+            self._notes.host(name, "memory of OSDs and VMs exceeds the host: OSDs get what VMs leave")
 
-    def _default_memory(self, entry: dict[str, Any]) -> int:
-        """Return the memory that a host of the group needs for the services of its pools."""
-        idle = {"vcpus": 1, "memory": "1 GiB", "workload": "any"}
+    def _services_memory(self, entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[ScenarioHost, int]]:
+        """Yield the nodes with the memory that the hypervisor and services of pools need by default."""
+        if not self._made:
+            return
         scenario = {
             "name": "pools",
-            "hosts": {self._group: {**entry, "count": len(self._members)}},
+            "hosts": {key: entries[key] for key in self._nodes},
             "storage": {made.key: made.entry for made in self._made},
-            "vms": {"vm": idle | ({"cluster": entry["cluster"]} if "cluster" in entry else {})},
+            "vms": {"vm": {"vcpus": 1, "memory": "1 GiB", "workload": "any", "host": next(iter(self._nodes))}},
             "workloads": {"any": open_load()},
         }
         text, _ = _core.validate(json.dumps(scenario))
-        return inventory(text).hosts[0].hypervisor_memory_bytes
-
-    def _note_members(self, alike: Sequence[ScenarioHost]) -> None:
-        if len(alike) < 2:
-            return
-        pairs = [f"{host.name} is {member.key}" for host, member in zip(alike, self._members, strict=True)]
-        listed = ", ".join(pairs[:4]) + (f" and {len(pairs) - 4} more" if len(pairs) > 4 else "")
-        text = f"hosts of one storage pool are one group ({listed}): measurements of hosts are their mean"
-        self._notes.pool(self._made[0].key, text)
+        yield from ((self._nodes[host.name], host.hypervisor_memory_bytes) for host in inventory(text).hosts)
 
 
 def _bytes(size: str | None) -> int:
@@ -252,85 +164,33 @@ def _natural(key: str) -> list[tuple[str, int]]:
     return [(text, int(number or 0)) for text, number in re.findall(r"(\D+)([0-9]{0,18})", f" {key}")]
 
 
-def _largest_alike(hosts: Sequence[ScenarioHost]) -> list[ScenarioHost]:
-    """Return the most hosts with equal processors, hypervisor and cluster, and nearly equal memory."""
-    best: list[ScenarioHost] = []
-    groups: dict[tuple[object, ...], list[ScenarioHost]] = {}
-    for host in hosts:
-        model = host.source.cpu_model or host.clock_hz
-        shape = (host.sockets, host.cores_per_socket, host.nodes_per_socket, host.threads_per_core)
-        groups.setdefault((host.cluster, host.hypervisor, model, *shape), []).append(host)
-    for alike in groups.values():
-        for least in {host.memory_per_node for host in alike}:
-            near = [host for host in alike if least <= host.memory_per_node <= least / (1 - MEMORY_AGREES)]
-            if (len(near), least) > (len(best), min((host.memory_per_node for host in best), default=0)):
-                best = near
-    return best
-
-
-def _group_key(alike: Sequence[ScenarioHost], taken: set[str]) -> str:
-    """Return a key for the group: the common beginning of its hosts' keys, or `node`. A single host keeps its key."""
-    if len(alike) == 1:
-        return alike[0].key
-    first, last = min(host.key for host in alike), max(host.key for host in alike)
-    common = next((first[:at] for at in range(len(first), 0, -1) if last.startswith(first[:at])), "")
-    key = names.slug(common.rstrip("0123456789")[:48]) or "node"
-    made, number = key, 1
-    while {made, *_member_keys(made, len(alike))} & taken:
-        number += 1
-        made = f"{key}-{number}-node"
-    return made
-
-
-def _member_keys(group: str, count: int) -> list[str]:
-    """Return the names of the hosts of a group, as scenarios number them."""
-    return [group] if count == 1 else list(member_names(group, count))
-
-
-def _fitting(
-    pool: StoragePool, there: Sequence[ScenarioHost], alike: Sequence[ScenarioHost], notes: Notes
-) -> StoragePool | None:
+def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: Notes) -> StoragePool | None:
     """Return the pool with redundancies that its hosts can hold, or None if they cannot hold any of its data."""
-    if not alike:
-        notes.pool(pool.name, "left out: its hosts are not in the scenario")
-        return None
     devices = sum(1 for device in pool.devices if device.host in {host.name for host in there})
     if not devices:
         notes.pool(pool.name, "left out: its hosts are not in the scenario")
         return None
-    disks = pool.failure_domain == "disk"
-    most, wanted = (devices, devices) if disks else (len(alike), len(there))
+    most = devices if pool.failure_domain == "disk" else len(there)
     kept = []
     for policy in pool.policies:
         said = _REDUNDANCY.fullmatch(policy.redundancy)
         width = 0 if said is None else int(said[1]) if said[1] else int(said[3]) + int(said[4])
-        if said is not None and said[1] and width > wanted == most:
+        if said is not None and said[1] and width > most:
             text = f"{policy.redundancy} on {most} failure domains: imported with {most} replicas"
             notes.pool(policy.name, text)
             kept.append(replace(policy, redundancy=f"replicas-{most}:{min(int(said[2] or 1), most)}"))
         elif 0 < width <= most:
             kept.append(policy)
-        elif width <= wanted:
-            text = f"left out: it needs {width} equal hosts, and at most {most} have the same processors and memory"
-            notes.pool(policy.name, text)
         else:
-            notes.pool(
-                policy.name, f"left out: {policy.redundancy} needs {width} failure domains, and there are {most}"
-            )
+            text = f"left out: {policy.redundancy} needs {width} failure domains, and there are {most}"
+            notes.pool(policy.name, text)
     return replace(pool, policies=tuple(kept[: MAX_POLICIES + 1])) if kept else None
 
 
-def _made(
-    key: str,
-    pool: StoragePool,
-    group: str,
-    there: Sequence[ScenarioHost],
-    alike: Sequence[ScenarioHost],
-    is_mixed: bool,
-    notes: Notes,
-) -> _Made:
+def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: bool, notes: Notes) -> _Made:
     """Return the entry of a pool in the order of the schema."""
-    entry: dict[str, Any] = {"kind": pool.kind, "nodes": group}
+    nodes = [host.key for host in there]
+    entry: dict[str, Any] = {"kind": pool.kind, "nodes": nodes if len(nodes) > 1 else nodes[0]}
     if is_mixed:
         entry["deployment"] = "mixed"
     main, *more = pool.policies
@@ -342,14 +202,14 @@ def _made(
         entry["ceph"] = ceph
     if pool.failure_domain != "host":
         entry["failure_domain"] = pool.failure_domain
-    first, *others = _devices(pool, there, alike, notes)
+    first, *others = _devices(pool, there, notes)
     entry["devices"] = first
     if others:
         entry["more_devices"] = others
     if pool.has_log_devices:
         entry["flash"] = {"kind": "nvme"}
         notes.pool(pool.name, "logs of OSDs are on separate flash: assumed one generic nvme drive in each host")
-    raw = len(alike) * sum(each["per_node"] * _bytes(each["capacity"]) for each in (first, *others))
+    raw = len(there) * sum(each["per_node"] * _bytes(each["capacity"]) for each in (first, *others))
     if pool.stored_bytes:
         most_raw = max(_amplification(policy.redundancy) for policy in pool.policies)
         if pool.stored_bytes * most_raw <= FULL_RATIO * raw:
@@ -390,9 +250,7 @@ def _amplification(redundancy: str) -> float:
     return float(said[1]) if said[1] else (int(said[3]) + int(said[4])) / int(said[3])
 
 
-def _devices(
-    pool: StoragePool, there: Sequence[ScenarioHost], alike: Sequence[ScenarioHost], notes: Notes
-) -> list[dict[str, Any]]:
+def _devices(pool: StoragePool, there: Sequence[ScenarioHost], notes: Notes) -> list[dict[str, Any]]:
     """Return the devices of each host, by model or kind. All of a kind have one size, and each host has as many."""
     known = {host.name for host in there}
     missing = sorted({device.host for device in pool.devices} - known)
@@ -413,7 +271,7 @@ def _devices(
         for listed in by_name.values():
             by_kind.setdefault(("kind", listed[0].kind), []).extend(listed)
         by_name = by_kind
-    return [_spread(name, by_name[name], pool, there, alike, notes) for name in sorted(by_name)]
+    return [_spread(name, by_name[name], pool, there, notes) for name in sorted(by_name)]
 
 
 def _spread(
@@ -421,20 +279,19 @@ def _spread(
     devices: Sequence[PoolDevice],
     pool: StoragePool,
     there: Sequence[ScenarioHost],
-    alike: Sequence[ScenarioHost],
     notes: Notes,
 ) -> dict[str, Any]:
-    """Return devices of one name for each host of the group: with the same raw capacity, and about as many."""
+    """Return devices of one name for each host: with the same raw capacity, and about as many."""
     raw = sum(device.capacity_bytes for device in devices)
-    per_node = min(max(round(len(devices) / len(alike)), 1), MAX_PER_NODE)
-    capacity = min(max(raw // (len(alike) * per_node), LEAST_BYTES), MAX_DEVICE_BYTES)
+    per_node = min(max(round(len(devices) / len(there)), 1), MAX_PER_NODE)
+    capacity = min(max(raw // (len(there) * per_node), LEAST_BYTES), MAX_DEVICE_BYTES)
     sizes = sorted({device.capacity_bytes for device in devices})
     counts = Counter(device.host for device in devices)
-    if len({counts[host.name] for host in there}) > 1 or sizes[-1] > 1.01 * sizes[0] or len(alike) < len(there):
+    if len({counts[host.name] for host in there}) > 1 or sizes[-1] > 1.01 * sizes[0]:
         each = sorted((counts[host.name] for host in there), reverse=True)
         of = f"{len(devices)} of {_tb(sizes[0])}" + (f" to {_tb(sizes[-1])}" if sizes[-1] > 1.01 * sizes[0] else "")
         where = f"{len(there)} hosts ({', '.join(map(str, each[:8]))}{' ...' if len(each) > 8 else ''})"
-        what = f"{per_node} of {_tb(capacity)} on each of {len(alike)}"
+        what = f"{per_node} of {_tb(capacity)} on each"
         text = f"{of} ({name[1]}) on {where} imported as {what}: as much raw capacity; imbalance is not modelled"
         notes.pool(pool.name, text)
     return {name[0]: name[1], "per_node": per_node, "capacity": memory_size(capacity)}

@@ -281,6 +281,8 @@ def _why_stuck(problem: Problem, units: Units, vm: int, host: int) -> str:
     others = np.arange(len(problem.hosts)) != host
     if problem.vms[vm].stays_on_host:
         return "local disks, or CPU affinity"
+    if not problem.vms[vm].live_migration:
+        return "no live migration: power it off, and start it on another host"
     if not problem.fits[vm, others].any():
         return "no other host has its hypervisor, vCPUs, memory and storage"
     if not problem.allowed[vm, others].any():

@@ -57,6 +57,8 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
     found = []
     if problem.vms[vm].stays_on_host:
         found.append(f"local disks or CPU affinity tie it to {name}")
+    elif vm in problem.fixed:
+        found.append(f"without live migration, it stays on {name}")
     kept = (rule for rule in problem.rules if vm in rule.vms and holds(rule, place))
     found += [_kept(problem, rule, vm, place) for rule in kept]
     if before == at:
@@ -67,7 +69,7 @@ def _reasons(problem: Problem, place: Ints, vm: int, elsewhere: dict[str, str]) 
         left = problem.hosts[before].name
         found.append(f"it leaves {left}: {_why_left(problem, place, vm, elsewhere[left])}")
     open_ = [host for host, text in elsewhere.items() if text.startswith("possible")]
-    if not open_ and len(problem.hosts) > 1 and not problem.vms[vm].stays_on_host:
+    if not open_ and len(problem.hosts) > 1 and not problem.vms[vm].stays_on_host and vm not in problem.fixed:
         found.append("with the other VMs where they are, no other host fits")
     return found
 
@@ -120,6 +122,8 @@ def _against(
     """Return the reasons against a host, or its cost, while all other VMs are where the placement has them."""
     if not problem.fits[vm, host]:
         return _unfit(problem, vm, host)
+    if vm in problem.fixed and host != problem.at[vm]:
+        return "it has no live migration"
     there = place.copy()
     there[vm] = host
     broken = [_called(rule) for rule in problem.rules if vm in rule.vms and not holds(rule, there)]

@@ -268,6 +268,7 @@ def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
         reservation_hz=0,
         restart_priority="medium",
         stays_on_host=False,
+        live_migration=True,
         host_groups=tuple(dict.fromkeys(host.group for host in problem.hosts if _fits(asked, host))),
         storage_appliance=False,
         array=None,

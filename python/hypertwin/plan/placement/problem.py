@@ -82,6 +82,12 @@ class Problem:
     """Resources of unknown demand. They limit nothing, so nothing is proven."""
 
     @cached_property
+    def fixed(self) -> Ints:
+        """Running VMs that cannot migrate. They stay on their hosts, and restart on others after a failure."""
+        stays = np.array([not vm.live_migration for vm in self.vms], bool)
+        return np.flatnonzero(stays & (self.at != NOWHERE))
+
+    @cached_property
     def allowed(self) -> Bools:
         """True if a VM can be on a host, by fit and all rules about hosts, with one row per VM."""
         return self.allowed_by(self.rules)
@@ -89,11 +95,15 @@ class Problem:
     @cached_property
     def allowed_after_failure(self) -> Bools:
         """True if a VM can be on a host after a failure, by fit and must rules, with one row per VM."""
-        return self.allowed_by(rule for rule in self.rules if rule.mandatory)
+        return self.allowed_by((rule for rule in self.rules if rule.mandatory), after_failure=True)
 
-    def allowed_by(self, rules: Iterable[Rule]) -> Bools:
+    def allowed_by(self, rules: Iterable[Rule], *, after_failure: bool = False) -> Bools:
         """Return an array that is true if a VM can be on a host, by fit and some rules about hosts, one row per VM."""
         allowed = self.fits.copy()
+        if not after_failure:
+            here = allowed[self.fixed, self.at[self.fixed]]
+            allowed[self.fixed] = False
+            allowed[self.fixed, self.at[self.fixed]] = here
         for rule in rules:
             if rule.kind in ("run-on", "not-on"):
                 named = np.zeros(len(self.hosts), bool)
@@ -156,6 +166,9 @@ class Problem:
         there = np.flatnonzero(place != NOWHERE)
         astray = there[~self.fits[there, place[there]]]
         found += [f"{self.vms[vm].name} cannot be on {self.hosts[place[vm]].name}" for vm in astray]
+        if not after_failure:
+            moved = self.fixed[place[self.fixed] != self.at[self.fixed]]
+            found += [f"{self.vms[vm].name} cannot migrate" for vm in moved]
         found += [f"rule {rule.name}" for rule in rules if not holds(rule, place)]
         return found
 

@@ -89,7 +89,7 @@ def _takes(problem: Problem, vm: int, host: int) -> bool:
     there[vm] = host
     over = problem.loads(there)[host, 1:] > problem.rooms[host, 1:] * (1 + SLACK)
     return (
-        bool(problem.fits[vm, host])
+        bool(problem.allowed[vm, host])
         and not over.any()
         and all(holds(rule, there) for rule in problem.rules if vm in rule.vms)
     )

@@ -11,12 +11,12 @@ from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, Rule
 
 
 class Ruled:
-    """Placement rules to keep, by VM."""
+    """Placement rules to keep by VMs that start, by VM."""
 
     def __init__(self, problem: Problem, rules: Sequence[Rule]) -> None:
         """Index some rules of a problem by VM."""
         self.rules = rules
-        self.allowed: Bools = problem.allowed_by(rules)
+        self.allowed: Bools = problem.allowed_by(rules, after_failure=True)
         self.apart: dict[int, list[Rule]] = {}
         """Rules that keep a VM apart from others, by VM."""
         self.together: dict[int, list[Rule]] = {}

@@ -30,7 +30,7 @@ class Units:
         """VMs of each unit."""
         self.sizes: Floats = np.zeros((count, len(problem.resources)))
         np.add.at(self.sizes, self.of_vm, problem.sizes)
-        allowed = problem.allowed_by(rules)
+        allowed = problem.allowed_by(rules, after_failure=after_failure)
         self.allowed: Bools = np.ones((count, len(problem.hosts)), bool)
         np.logical_and.at(self.allowed, self.of_vm, allowed)
         self.apart: list[Ints] = []

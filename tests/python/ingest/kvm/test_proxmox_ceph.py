@@ -58,7 +58,7 @@ def imported(answers: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The scenario, which the core accepts, and the notes."""
     found = reader.inventory({path.strip("/"): answer for path, answer in answers.items()}, "pve.json")
     assert found.unused == []
-    made, assumptions = to_scenario.to_scenario(found, with_pools=True)
+    made, assumptions = to_scenario.to_scenario(found)
     Scenario.from_yaml(to_scenario.to_yaml(made))
     return made, [*to_scenario.summary(found, made, assumptions)]
 
@@ -74,44 +74,34 @@ def test_three_even_nodes():
     assert made["storage"] == {
         "vms": {
             "kind": "ceph",
-            "nodes": "esx",
+            "nodes": list(NODES),
             "redundancy": "replicas-3:2",
             "ceph": {"release": "squid", "placement_groups": 256},
             "devices": {"device": "PM9A3", "per_node": 4, "capacity": "1920383410176 B"},
             "stored": f"{round((3 * TB + 2**20) / 2**20)} MiB",
         }
     }
-    assert list(made["hosts"]) == ["esx"]
-    assert made["hosts"]["esx"]["count"] == 3
-    assert {vm["host"] for vm in made["vms"].values()} <= {"esx-1", "esx-2", "esx-3"}
+    assert list(made["hosts"]) == list(NODES)
+    assert {vm["host"] for vm in made["vms"].values()} <= set(NODES)
     keys = ("storage", "controller", "controllers", "vdisks")
     assert {tuple(vm.get(key) for key in keys) for vm in made["vms"].values()} == {("vms", "virtio-scsi", 2, 2)}
     assert says(notes, "3 hosts with 120 cores, 12 of")
-    assert says(notes, "esx-01 is esx-1, esx-02 is esx-2, esx-03 is esx-3")
     assert says(notes, "I/O demand of VMs on storage pools is unknown")
     assert says(notes, "network of OSDs unknown")
     assert not says(notes, NO_LATENCY)
     assert not says(notes, "warning:")
 
 
-def test_the_group_uses_as_much_as_its_nodes_together():
+def test_nodes_keep_their_names_and_their_measurements():
     truth = estate(measured_vms=True)
     made, _ = imported(dump(of=truth))
-    host, hosts = made["hosts"]["esx"], truth.hosts
-    assert host["measured"]["cpu_usage_pct"] == pytest.approx(mean([each.cpu_pct for each in hosts]), rel=1e-3)
-    assert host["measured"]["memory_usage_pct"] == pytest.approx(mean([each.memory_pct for each in hosts]), rel=1e-3)
-    demand = sum(vm.demand_mhz for vm in truth.on)
-    used = sum(each.cpu_pct / 100 * each.mhz for each in hosts)
-    assert 1 + host["overhead"]["activity_pct"] / 100 == pytest.approx(used / demand, rel=0.005)
-
-
-def test_without_the_option_nodes_keep_their_names_and_a_warning_names_the_pool():
-    found = reader.inventory({path.strip("/"): answer for path, answer in dump().items()}, "pve.json")
-    made, assumptions = to_scenario.to_scenario(found)
-    notes = to_scenario.summary(found, made, assumptions)
-    assert "storage" not in made
-    assert {host.get("label", key) for key, host in made["hosts"].items()} == {host.name for host in found.hosts}
-    assert says(notes, "warning: storage pool", "12 devices on 3 hosts not modelled: --with-pools adds it")
+    found = Scenario.from_yaml(to_scenario.to_yaml(made)).inventory
+    for host in truth.hosts:
+        measured = made["hosts"][host.name]["measured"]
+        assert measured["cpu_usage_pct"] == pytest.approx(host.cpu_pct, rel=1e-3)
+        assert measured["memory_usage_pct"] == pytest.approx(host.memory_pct, rel=1e-3)
+    assert found.pools[0].hosts == NODES
+    assert {vm.host_groups for vm in found.vms} == {NODES}
 
 
 def test_the_same_pool_over_the_network(tmp_path, monkeypatch):
@@ -131,14 +121,14 @@ def test_the_same_pool_over_the_network(tmp_path, monkeypatch):
 
 def test_an_imported_cluster_simulates_and_plans(tmp_path, cli):
     (tmp_path / "pve.json").write_text(json.dumps(dump()))
-    done = cli("import", "pve.json", "--with-pools", "-o", "cluster.yaml")
+    done = cli("import", "pve.json", "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
     workload = "workloads.measured.ios=2"
     short = ("--duration", "1", "--warmup", "0.5", "--replications", "1", "--format", "json")
     done = cli("simulate", "cluster.yaml", "--set", workload, *short)
     assert done.returncode == 0, done.stderr
     point = json.loads(done.stdout)["points"][0]
-    assert list(point["hosts"]) == ["esx-1", "esx-2", "esx-3"]
+    assert list(point["hosts"]) == list(NODES)
     busy = [vm["io_latency_ms"]["mean"] for vm in point["vms"].values() if vm["iops"] > 10]
     assert busy
     assert all(0.05 < latency < 20 for latency in busy)
@@ -242,8 +232,6 @@ def test_redundancy(changed, redundancy):
     assert made.get("storage", {}).get("vms", {}).get("redundancy") == redundancy
     assert ("storage" in made) is (redundancy is not None)
     assert says(notes, NO_LATENCY) is (redundancy is None)
-    if redundancy is None:
-        assert list(made["hosts"]) == ["esx-01", "esx-02", "esx-03"], "no pool, no group"
 
 
 @pytest.mark.parametrize(
@@ -275,38 +263,48 @@ def test_without_a_list_of_storages_the_only_pool_is_theirs():
     assert says(notes, "storage ceph: its Ceph pool is assumed to be vms")
 
 
-def test_unequal_hosts():
-    truth = estate(hosts=5, hardware=(*HARDWARE[:1] * 4, HARDWARE[1]))
+def test_unequal_hosts_are_nodes_with_their_own_size():
+    truth = estate(hosts=5, hardware=HARDWARE)
     nodes = [host.name for host in truth.hosts]
-    made, notes = imported(dump([Osd(node) for node in nodes for _ in range(4)], of=truth))
-    assert set(made["hosts"]) == {"esx", "esx-05"}
-    assert made["hosts"]["esx"]["count"] == 4
+    made, notes = imported(dump([Osd(node) for node in nodes[:4] for _ in range(4)], of=truth))
+    assert len({str(hardware(host)) for host in made["hosts"].values()}) > 1
+    assert made["storage"]["vms"]["nodes"] == nodes[:4]
     assert made["storage"]["vms"]["deployment"] == "mixed"
-    assert made["storage"]["vms"]["devices"]["per_node"] == 5
-    assert says(notes, "20 of 1.92 TB (PM9A3) on 5 hosts (4, 4, 4, 4, 4) imported as 5 of 1.92 TB on each of 4")
-    truth = estate(hosts=3, hardware=HARDWARE)
-    made, notes = imported(dump(of=truth))
-    assert "storage" not in made
-    assert says(notes, "it needs 3 equal hosts, and at most 2 have the same processors and memory")
-    assert says(notes, NO_LATENCY)
+    assert made["storage"]["vms"]["devices"]["per_node"] == 4
+    assert not says(notes, "imported as")
+    made, _ = imported(dump([Osd(node) for node in nodes for _ in range(4)], of=truth))
+    assert made["storage"]["vms"]["nodes"] == nodes
+    assert "deployment" not in made["storage"]["vms"]
 
 
-def test_ten_nodes_keep_their_numbers():
+def hardware(host: dict[str, Any]) -> list[Any]:
+    """Sockets, cores, clock and memory of a host."""
+    return [host[key] for key in ("sockets", "cores_per_socket", "clock", "memory_per_node")]
+
+
+def test_pools_of_different_nodes():
+    truth = estate(hosts=6, vms=18)
+    nodes = [host.name for host in truth.hosts]
+    osds = [Osd(node) for node in nodes[:3]] + [replace(HDD, node=node) for node in nodes[2:]]
+    pools = [pool("fast", TB, rule="fast"), pool("slow", 9 * TB, rule="slow") | {"size": 3, "min_size": 2}]
+    storages = [{"storage": "ceph", "pool": "fast"}, {"storage": "bulk", "pool": "slow"}]
+    made, _ = imported(dump(osds, pools, storages, of=truth))
+    assert made["storage"]["fast"]["nodes"] == nodes[:3]
+    assert made["storage"]["slow"]["nodes"] == nodes[2:]
+
+
+def test_ten_nodes_are_in_order_of_number():
     truth = estate(hosts=11, vms=33)
-    made, notes = imported(dump([Osd(host.name) for host in truth.hosts], of=truth))
-    assert made["hosts"]["esx"]["count"] == 11
-    assert says(notes, "esx-01 is esx-1, esx-02 is esx-2", "and 7 more")
+    made, _ = imported(dump([Osd(host.name) for host in truth.hosts], of=truth))
+    assert made["storage"]["vms"]["nodes"] == [host.name for host in truth.hosts]
 
 
-def test_a_single_node_keeps_its_name():
+def test_a_single_node():
     truth = estate(hosts=1, vms=4)
     rule = proxmox_ceph.MAP.replace("firstn 0 type host", "firstn 0 type osd")
     answers = dump([Osd("esx-01")] * 4, of=truth) | {"/nodes/esx-01/ceph/crush": rule}
-    made, notes = imported(answers)
-    assert list(made["hosts"]) == ["esx-01"]
-    assert "count" not in made["hosts"]["esx-01"]
+    made, _ = imported(answers)
     assert (made["storage"]["vms"]["nodes"], made["storage"]["vms"]["failure_domain"]) == ("esx-01", "disk")
-    assert not says(notes, "are one group")
 
 
 @pytest.mark.parametrize("osds", [2, 24])
@@ -315,7 +313,7 @@ def test_osds_take_no_memory_that_unmeasured_vms_have_touched(osds):
     truth = estate(hardware=small, fill=0.75, measured_hosts=False, measured_vms=False)
     made, notes = imported(dump([Osd(node) for node in NODES for _ in range(osds)], of=truth))
     found = Scenario.from_yaml(to_scenario.to_yaml(made)).inventory
-    assert says(notes, "memory of OSDs and VMs exceeds their hosts'") is (osds == 24)
+    assert says(notes, "memory of OSDs and VMs exceeds the host") is (osds == 24)
     for host in found.hosts:
         touched = sum(vm.memory_bytes for vm in found.vms if vm.host == host.name)
         assert touched + host.hypervisor_memory_bytes <= host.memory_bytes
@@ -343,7 +341,7 @@ def test_osds_of_a_node_that_is_offline_are_left_out():
     gone = next(each for each in resources if each.get("node") == "esx-03" and each["type"] == "node")
     del answers["/nodes/esx-03/status"], gone["maxcpu"], gone["maxmem"]
     made, notes = imported(answers)
-    assert made["hosts"]["esx"]["count"] == 2
+    assert made["storage"]["vms"]["nodes"] == ["esx-01", "esx-02"]
     assert made["storage"]["vms"]["redundancy"] == "replicas-2:2"
     assert says(notes, "replicas-3:2 on 2 failure domains: imported with 2 replicas")
     assert says(notes, "devices of hosts that are not in the scenario are left out: esx-03")

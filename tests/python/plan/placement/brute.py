@@ -71,6 +71,18 @@ def odd(seed: int, *, hosts: int = 4, vms: int = 6) -> tuple[Problem, list[tuple
     return replace(problem, fits=fits, restarts=restarts, at=at, rules=tuple(rules)), failures
 
 
+def fixed(seed: int, *, hosts: int = 4, vms: int = 6) -> tuple[Problem, list[tuple[int, ...]]]:
+    """One with VMs that cannot migrate, and most of which restart."""
+    problem, failures = small(seed, hosts=hosts, vms=vms)
+    draw = random.Random(f"fixed {seed}")
+    made = tuple(replace(vm, live_migration=draw.random() < 0.6) for vm in problem.vms)
+    fits = problem.fits.copy()
+    for vm, of in enumerate(made):
+        if not of.live_migration and draw.random() < 0.9:
+            fits[vm, problem.at[vm]] = True
+    return replace(problem, vms=made, fits=fits), failures
+
+
 def without_vms_at_all(problem: Problem) -> Problem:
     """Its hosts alone."""
     none = {
@@ -109,6 +121,9 @@ class Everything:
         """Per place: whether it is within limits and keeps all rules, failures aside."""
         problem = self.problem
         fine = problem.fits[np.arange(self.vms), places].all(axis=1)
+        for vm, of in enumerate(problem.vms):
+            if not of.live_migration and problem.at[vm] >= 0:
+                fine &= places[:, vm] == problem.at[vm]
         for host in range(self.hosts):
             limit = problem.rooms[host]
             if any(host not in failed for failed in self.failures):

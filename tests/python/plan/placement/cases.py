@@ -63,6 +63,8 @@ def small(seed: int, *, hosts: int = 4, vms: int = 7) -> Scenario:
             more["restart_priority"] = draw.choice(["highest", "high", "low", "disabled"])
         if draw.random() < 0.1:
             more["affinity"] = "0-1"
+        if draw.random() < 0.15:
+            more["live_migration"] = False
         memory, mhz = draw.randint(5, 2 * full), draw.choice([300, 1000, 1700, 2600.5]) * wide
         vcpus = draw.choice([1, 2, 4, 14]) if "affinity" not in more else 2
         all_vms[f"v{number}"] = vm(draw.choice(names), min(memory, 60), mhz, min(vcpus, 12 * wide), **more)

@@ -38,6 +38,8 @@ class World:
     priority: dict[str, int]
     new: set[str] = field(default_factory=set)
     """VMs that are nowhere before the plan."""
+    fixed: set[str] = field(default_factory=set)
+    """VMs that cannot migrate, and restart elsewhere."""
 
     @staticmethod
     def of(
@@ -97,6 +99,7 @@ class World:
                 }
                 for vm in movable
             },
+            fixed={vm.name for vm in movable if not vm.live_migration},
             rules=list(inventory.rules),
             at={vm.name: vm.host for vm in movable},
             restarts={vm.name for vm in movable if not vm.stays_on_host and vm.restart_priority != "disabled"},
@@ -174,6 +177,8 @@ def _steps(world: World, plan: Mapping[str, Any], place: dict[str, str | None]) 
                 yield f"step {step}: {move['vm']} is on {place.get(move['vm'])}, not on {move['from']}"
             if move["vm"] in arrives:
                 yield f"step {step}: {move['vm']} moves twice"
+            if move["vm"] in world.fixed and move["vm"] not in world.new:
+                yield f"step {step}: {move['vm']} cannot migrate"
             if move["to"] not in world.can[move["vm"]]:
                 yield f"step {step}: {move['vm']} cannot be on {move['to']}"
             arrives[move["vm"]] = move["to"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.conftest import SOAK
-from tests.python.plan.placement.brute import Everything, odd, small
+from tests.python.plan.placement.brute import Everything, fixed, odd, small
 
 from hypertwin.plan.placement.balance import fewest_moves, most_level
 from hypertwin.plan.placement.found import Found
@@ -70,3 +70,9 @@ def test_the_best_of_small_clusters(first: int) -> None:
 def test_the_best_of_clusters_with_vms_that_never_restart_beside_others(first: int) -> None:
     for seed in range(first, first + 40):
         judged(*odd(seed), from_nothing=bool(seed % 2))
+
+
+@pytest.mark.parametrize("first", range(0, 2 * SEEDS, 40))
+def test_the_best_of_clusters_with_vms_that_cannot_migrate(first: int) -> None:
+    for seed in range(first, first + 40):
+        judged(*fixed(seed), from_nothing=False)

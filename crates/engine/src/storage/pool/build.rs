@@ -53,14 +53,14 @@ pub fn build_pools(site: &Site, shared: &mut Shared) -> Table<PoolId, Pool> {
 
 fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool {
     let (name, spec, hosts) = (pool.name, pool.spec, &pool.nodes);
-    let group = pool.nodes_spec;
+    let first = site.host(hosts[0]);
     let mut stream = Stream::named(site.seed, &format!("storage/{name}"));
     let disks = DiskSets {
         id,
         name,
         site,
         shared,
-        adapts_resync: spec.kind == PoolKind::Vsan && spec.vsan().adapts_resync(group.hypervisor),
+        adapts_resync: spec.kind == PoolKind::Vsan && spec.vsan().adapts_resync(first.hypervisor),
     };
     let (mut devices, flash) = disks.add(spec, hosts.len());
     for device in join_later(spec, hosts, site) {
@@ -89,7 +89,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
     let coding: Vec<Coding> = data
         .layouts
         .iter()
-        .map(|layout| Coding::of(layout.redundancy, spec, group))
+        .map(|layout| Coding::of(layout.redundancy, spec, first))
         .collect();
     let cycles = match (spec.kind, spec.client.cpu_per_io) {
         (PoolKind::Ceph, None) => client_cycles(spec.ceph().client),
@@ -97,13 +97,12 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
     };
     let client = cost(if cycles > 0.0 { 0 } else { cpu.client_ns });
     let drivers = drivers(spec, client, &data.layouts, &coding);
-    let cycle_ns = 1e9 / group.clock.hz();
+    let cycle_ns = 1e9 / first.clock.hz();
     let mut services = Services::new(Costs {
         operation: cost(cpu.component_ns),
         osd: (spec.kind == PoolKind::Ceph).then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
     });
-    let first = &spec.devices;
-    let is_flash = Drive::of(first.kind, first.device.as_deref(), site.island.devices)
+    let is_flash = Drive::of(spec.devices.kind, spec.devices.device.as_deref(), site.island.devices)
         .kind()
         .is_flash();
     let nodes = nodes(id, spec, hosts, site, &mut services);
@@ -136,14 +135,14 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         timeout_ns: spec.timeout().nanos(),
         notices: matches!(spec.kind, PoolKind::Ceph | PoolKind::Vsan),
         noticed_at: 0,
-        metadata: vec![0; spec.metadata_servers(group.count) as usize],
+        metadata: vec![0; spec.metadata_servers(hosts.len() as u32) as usize],
         suspended: Fifo::default(),
         rebalances_again: false,
         rebuild: RebuildQueue::new(spec, hosts.len(), is_flash),
         scrub,
         stream,
         history: History::default(),
-        raw_capacity: spec.raw_capacity(group.count).bytes(),
+        raw_capacity: spec.raw_capacity(hosts.len() as u32).bytes(),
         count: Counters::default(),
         latencies: [Histogram::new(), Histogram::new()],
         requests: PerIo::new(),
@@ -411,7 +410,9 @@ fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services
     let mut worlds = site.services[id.index()].as_slice();
     let rebuild_link = || Link::new(spec.rebuild_bandwidth().bytes_per_s(), 0);
     let mut first = 0;
+    let reference_hz = site.host(hosts[0]).clock.hz();
     let node = |(number, &host): (usize, &HostId)| {
+        let slowdown = reference_hz / site.host(host).clock.hz();
         let queues = service_queues(spec, site.island.devices, number);
         let own = first..first + queues.len();
         first = own.end;
@@ -422,7 +423,7 @@ fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services
                 Some((kind, shards)) => Waiting::new(spec, kind, shards),
                 None => Waiting::InTurn(Queue::new()),
             };
-            services.add_queue(of_queue, queue.stage, waiting);
+            services.add_queue(of_queue, queue.stage, waiting, slowdown);
             if let (Stage::Operation, Some(cpus)) = (queue.stage, spec.service.limit_cpus) {
                 services.limit(number..number + 1, cpus);
             }

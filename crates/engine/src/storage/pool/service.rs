@@ -25,7 +25,8 @@ pub struct Services {
     pub messages_ns: PerIo<f64>,
 }
 
-/// What operations cost of CPU, in nanoseconds alone on a core at nominal clock.
+/// What operations cost of CPU, in nanoseconds alone on a core at nominal clock. What is known in cycles is in
+/// nanoseconds of the first node.
 pub struct Costs {
     pub operation: Cost,
     /// Likewise of an OSD of Ceph.
@@ -37,6 +38,8 @@ struct ServiceQueue {
     waiting: Waiting,
     idle: Vec<usize>,
     stage: Stage,
+    /// Clock of the pool's first node by that of this one: how much longer the same cycles take.
+    slowdown: f64,
     threads: Range<usize>,
     /// Threads that wait for a device: now, and on average.
     waiting_now: u32,
@@ -78,7 +81,7 @@ impl Services {
     }
 
     /// Adds a queue with a thread for each of `worlds`; returns its number.
-    pub fn add_queue(&mut self, worlds: &[WorldId], stage: Stage, waiting: Waiting) -> usize {
+    pub fn add_queue(&mut self, worlds: &[WorldId], stage: Stage, waiting: Waiting, slowdown: f64) -> usize {
         let (queue, first) = (self.queues.len(), self.threads.len());
         self.threads.extend(worlds.iter().map(|&world| Thread {
             world,
@@ -90,6 +93,7 @@ impl Services {
             waiting,
             idle: (first..self.threads.len()).rev().collect(),
             stage,
+            slowdown,
             threads: first..self.threads.len(),
             waiting_now: 0,
             away: TimeAverage::new(),
@@ -159,16 +163,16 @@ impl Services {
     #[inline]
     fn work(&self, queue: usize, id: IoId, requests: &Requests) -> f64 {
         let io = &requests[id];
-        let stage = self.queues[queue].stage;
+        let ServiceQueue { stage, slowdown, .. } = self.queues[queue];
         let coding_ns = || match io.role {
             Role::Rebuild => self.shard_ns[id],
             _ => 0.0,
         };
         let osd = match (stage, &self.costs.osd) {
-            (Stage::Operation, _) => return self.costs.operation.of(io.bytes) + coding_ns(),
+            (Stage::Operation, _) => return self.costs.operation.of(io.bytes) + slowdown * coding_ns(),
             (_, osd) => osd.as_ref().expect("only Ceph has other stages"),
         };
-        match stage {
+        let first_node_ns = match stage {
             Stage::Messages => self.messages_ns[id],
             Stage::Shard if matches!(io.role, Role::Leg | Role::Scrub) => osd.of_operation(io.write, io.bytes),
             Stage::Shard if io.role == Role::Primary => self.shard_ns[id],
@@ -177,7 +181,8 @@ impl Services {
             Stage::Commit => osd.of_commit(io.parts),
             Stage::Gateway => osd.of_gateway(io.bytes),
             Stage::Operation => unreachable!("done above"),
-        }
+        };
+        slowdown * first_node_ns
     }
 
     /// What operations of an OSD cost.
