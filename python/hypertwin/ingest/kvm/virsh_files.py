@@ -5,6 +5,7 @@
 | `virsh dumpxml NAME` | a VM; a running VM has an `id` |
 | `virsh capabilities`, else `virsh nodeinfo`, else `lscpu` and `numactl -H` | the host |
 | `virsh sysinfo`, `uname -a`, `virsh version` | processor's full name; host name and kernel; version of QEMU |
+| `stat -fc %T /sys/fs/cgroup` | version of control groups, whose weights differ |
 | `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, disk sizes and state of VMs |
 
 The files of one host are in one folder. The host's name is from `uname`, else from the folder. Its parent folder is the
@@ -39,11 +40,11 @@ COMMANDS = "virsh capabilities > capabilities.xml, in the folder with the virsh 
 RUNNING = 1
 """`state.state` of a running domain (virDomainState)."""
 
-_XML = re.compile(rb"(?>\s|<\?.*?\?>|<!--.*?-->)*+<([a-z]{1,20})[\s>/]", re.DOTALL)
 _TEXTS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("domstats", re.compile(rb"\s*Domain: '")),
     ("nodeinfo", re.compile(rb"CPU model:\s.*?^NUMA cell\(s\):", re.DOTALL | re.MULTILINE)),
     ("uname", re.compile(rb"Linux \S{1,256} [0-9]")),
+    ("cgroup", re.compile(rb"(" + "|".join(linux_host.CGROUP_OUTPUTS).encode() + rb")\s*\Z")),
     ("version", re.compile(rb"(Compiled against|Using) library: libvirt ")),
 )
 _ROOTS = ("domain", "capabilities", "sysinfo", "pool")
@@ -71,6 +72,8 @@ class Site:
     numbering: Numbering
     domains: list[tuple[Path, DomainTold]] = field(default_factory=list)
     stats: Mapping[str, libvirt_stats.Stats] = field(default_factory=dict)
+    cgroup: int | None = None
+    """Version of its control groups, or None if unknown."""
     stores: list[tuple[Datastore, str]] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -79,8 +82,8 @@ class Site:
 def kind(head: bytes) -> str | None:
     """Return the kind of a file with these first bytes, or None for other files."""
     text = head.removeprefix(b"\xef\xbb\xbf")
-    if (element := _XML.match(text)) is not None:
-        return name if (name := element[1].decode()) in _ROOTS else None
+    if (root := outside.xml_root(head)) is not None:
+        return root if root in _ROOTS else None
     if lscpu.recognises(head):
         return "numactl" if lscpu.is_numactl(head) else "lscpu"
     return next((name for name, pattern in _TEXTS if pattern.match(text)), None)
@@ -166,6 +169,9 @@ def _site(folder: Folder, taken: set[str]) -> Site:
     stats = folder.first("domstats")
     if stats is not None:
         site.stats = domstats(stats)
+    groups = folder.first("cgroup")
+    if groups is not None:
+        site.cgroup = linux_host.CGROUP_OUTPUTS.get(_text(groups).strip())
     return site
 
 
@@ -290,7 +296,8 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         of_all.append(Assumption("all", "assumed that all VMs run: virsh dumpxml has no id for any of them"))
     for site in sites:
         own = [told for where, told in chosen if where is site]
-        version = linux_host.cgroup_version(told.weight for told in own)
+        own_weights = [told.weight for told in own]
+        version = site.cgroup or linux_host.cgroup_version(own_weights)
         folders = {}
         for store, folder in site.stores:
             name = store.name if len(sites) == 1 else outside.told_apart(store.name, site.host.name)
@@ -300,7 +307,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
             name = told.vm.name if counted[told.vm.name] == 1 else outside.told_apart(told.vm.name, site.host.name)
             vms.append(replace(_vm(site, told, version, folders), name=name, powered_on=none_runs or _runs(site, told)))
             of_domains += [Assumption(name, text) for text in told.assumed]
-        texts = [*site.assumed, *([linux_host.weights(version)] if own else [])]
+        texts = [*site.assumed, *([linux_host.weights(version, own_weights)] if own else [])]
         if not site.numbering.node_of and any(told.vm.affinity for told in own):
             texts.append(linux_host.USUAL)
         of_hosts += [Assumption(site.host.name, text) for text in texts]
@@ -330,7 +337,7 @@ def _runs(site: Site, told: DomainTold) -> bool:
     return told.active or site.stats.get(told.vm.name, {}).get("state.state") == RUNNING
 
 
-def _vm(site: Site, told: DomainTold, version: int, folders: Mapping[str, tuple[str, str]]) -> Vm:
+def _vm(site: Site, told: DomainTold, version: int | None, folders: Mapping[str, tuple[str, str]]) -> Vm:
     """Return a domain as a VM on its host."""
     clock, stats = site.host.clock_hz, site.stats.get(told.vm.name, {})
     disks = libvirt_xml.placed(told.disks, libvirt_stats.disk_sizes(stats, "capacity"), folders)

@@ -156,6 +156,43 @@ def test_clusters_are_folders_of_hosts(tmp_path):
     assert [(host.name, host.cluster) for host in named.hosts] == [("kvm1", None), ("kvm2", None)]
 
 
+SHARES = "<cputune><shares>{}</shares></cputune>"
+
+
+def test_shares_are_relative_to_the_default_of_each_host(tmp_path):
+    """Hosts of both versions of control groups, and hosts that do not show theirs."""
+    hosts = {
+        "kvm1": ((512, 2048, None), {"cgroup_txt": "tmpfs\n"}, [500, 2000, 1000], "groups of version 1"),
+        "kvm2": ((50, 512, None), {"cgroup_txt": "cgroup2fs"}, [500, 5120, 1000], "groups of version 2"),
+        "kvm3": ((100, 2048), {}, [1000, 20480], "check with `stat -fc %T /sys/fs/cgroup`"),
+        "kvm4": ((1024, 10_001), {}, [1000, 9767], "groups of version 1: a VM"),
+        "kvm5": ((1, 1024), {}, [10, 10_240], "groups of version 2: a VM"),
+        "kvm6": ((None,), {}, [1000], "a VM of default weight has 1000 shares"),
+        "kvm7": ((20_000, None), {"cgroup_txt": "cgroup2fs"}, [200_000, 1000], "groups of version 2"),
+    }
+    for host, (weights, files, _, _) in hosts.items():
+        vms = {
+            f"{host}-{number}_xml": domain(f"{host}-{number}", SHARES.format(weight) if weight else "")
+            for number, weight in enumerate(weights)
+        }
+        write(tmp_path / "dump" / host, capabilities_xml=capabilities(1, 8, 2), **files, **vms)
+    found = sources.read([str(tmp_path / "dump")])
+    assert not found.unused
+    for host, (_, _, shares, told) in hosts.items():
+        assert [vm.shares for vm in found.vms if vm.host == host] == shares
+        assert [told in each.text for each in found.assumptions if host in each.subject].count(True) == 1, host
+    assert len([each for each in found.assumptions if "check with" in each.text]) == 1
+
+
+def test_an_assumed_version_of_control_groups_is_told_first(tmp_path, cli):
+    weighted = domain(inside=SHARES.format(2048), identity=" id='1'")
+    folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), db_xml=weighted)
+    done = cli("import", "kvm1", "-o", "cluster.yaml")
+    assert "warning: host kvm1: assumed control groups of version 2 (default weight 100" in done.stderr.splitlines()[0]
+    write(folder, cgroup_txt="tmpfs\n")
+    assert "warning" not in cli("import", "kvm1", "-o", "cluster.yaml", "--force").stderr
+
+
 def test_files_that_do_not_say_what_runs(tmp_path):
     folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), a_xml=domain("a"), b_xml=domain("b"))
     found = sources.read([str(folder / "a.xml"), str(folder / "capabilities.xml"), str(folder / "b.xml")])
@@ -220,6 +257,9 @@ def test_folders_that_are_none_and_too_much(tmp_path, monkeypatch):
         (NODEINFO.encode(), "nodeinfo"),
         (UNAME.encode(), "uname"),
         (VERSION.encode(), "version"),
+        (b"cgroup2fs\n", "cgroup"),
+        (b"tmpfs", "cgroup"),
+        (b"tmpfs /run tmpfs rw 0 0\n", None),
         (b"Architecture:          x86_64\n", "lscpu"),
         (b"available: 2 nodes (0-1)\n", "numactl"),
         (b"Linux", None),
