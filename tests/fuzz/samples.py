@@ -342,7 +342,8 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
         for each in (test_nova.answers(), test_nova.lists())
     ],
     "oVirt API answers": lambda: [
-        PART.join(json.dumps(answer, indent=1).encode() for answer in test_ovirt.dump().values())
+        PART.join(json.dumps(answer, indent=1).encode() for answer in test_ovirt.dump().values()),
+        PART.join(test_ovirt.xml(answer).encode() for answer in test_ovirt.dump().values()),
     ],
     "Nutanix Prism answers": lambda: [
         PART.join(json.dumps(answer, indent=1).encode() for answer in each.values())
