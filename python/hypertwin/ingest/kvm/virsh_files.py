@@ -7,6 +7,7 @@
 | `virsh sysinfo`, `uname -a`, `virsh version` | processor's full name; host name and kernel; version of QEMU |
 | `stat -fc %T /sys/fs/cgroup` | version of control groups, whose weights differ |
 | `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, disk sizes and state of VMs |
+| `multipath -ll` | path policies of LUNs |
 
 The files of one host are in one folder. The host's name is from `uname`, else from the folder. Its parent folder is the
 cluster. Formats: libvirt.org/formatdomain.html, formatcaps.html, manpages/virsh.html.
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hypertwin.ingest import export_files, outside
+from hypertwin.ingest import export_files, outside, storage_paths
 from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Vm, grouped
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host, lscpu
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, NodeInfo
@@ -45,6 +46,7 @@ _TEXTS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("nodeinfo", re.compile(rb"CPU model:\s.*?^NUMA cell\(s\):", re.DOTALL | re.MULTILINE)),
     ("uname", re.compile(rb"Linux \S{1,256} [0-9]")),
     ("cgroup", re.compile(rb"(" + "|".join(linux_host.CGROUP_OUTPUTS).encode() + rb")\s*\Z")),
+    ("multipath", re.compile(rb"\S{1,256} (?:\(\S{1,256}\) )?dm-[0-9]{1,6} [^\n]{0,256}\nsize=")),
     ("version", re.compile(rb"(Compiled against|Using) library: libvirt ")),
 )
 _ROOTS = ("domain", "capabilities", "sysinfo", "pool")
@@ -72,6 +74,8 @@ class Site:
     numbering: Numbering
     domains: list[tuple[Path, DomainTold]] = field(default_factory=list)
     stats: Mapping[str, libvirt_stats.Stats] = field(default_factory=dict)
+    luns: list[tuple[str, str, int]] = field(default_factory=list)
+    """Name, policy and number of paths of each LUN."""
     cgroup: int | None = None
     """Version of its control groups, or None if unknown."""
     stores: list[tuple[Datastore, str]] = field(default_factory=list)
@@ -169,6 +173,8 @@ def _site(folder: Folder, taken: set[str]) -> Site:
     stats = folder.first("domstats")
     if stats is not None:
         site.stats = domstats(stats)
+    for path in folder.files.get("multipath", ()):
+        site.luns += storage_paths.multipath(_text(path))
     groups = folder.first("cgroup")
     if groups is not None:
         site.cgroup = linux_host.CGROUP_OUTPUTS.get(_text(groups).strip())
@@ -316,6 +322,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         gaps.append(Gap("CPU time of VMs (virsh domstats has it since their start)", "measured demand"))
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
         gaps.append(Gap("virsh domstats", "disk sizes, consumed memory of VMs"))
+    of_all += storage_paths.assumption(lun for site in sites for lun in site.luns)
     assumed = [*of_all, *grouped("host", of_hosts), *grouped("VM", of_domains)]
     hosts = [site.host for site in sites]
     return Inventory(source, "virsh", hosts, vms, stores, (), list(dict.fromkeys(gaps)), assumed, unused=unused)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu
 from tests.python.ingest.kvm.test_libvirt_import import CELLS, PINS, TUNE, VIRTIO, capabilities
+from tests.python.ingest.test_storage_paths import MULTIPATH
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import outside, sources
@@ -193,6 +194,16 @@ def test_an_assumed_version_of_control_groups_is_told_first(tmp_path, cli):
     assert "warning" not in cli("import", "kvm1", "-o", "cluster.yaml", "--force").stderr
 
 
+def test_path_policies_of_luns_are_named_once(tmp_path):
+    for host in ("kvm1", "kvm2"):
+        files = {"multipath_txt": MULTIPATH, f"{host}_xml": domain(host)}
+        write(tmp_path / "dump" / host, capabilities_xml=capabilities(1, 8, 2), **files)
+    found = sources.read([str(tmp_path / "dump")])
+    (told,) = [each.text for each in found.assumptions if each.subject == "path policies of LUNs"]
+    assert told.startswith("1 service-time, 1 queue-length (2 to 4 paths each)"), "LUNs that both hosts share"
+    assert not found.unused
+
+
 def test_files_that_do_not_say_what_runs(tmp_path):
     folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), a_xml=domain("a"), b_xml=domain("b"))
     found = sources.read([str(folder / "a.xml"), str(folder / "capabilities.xml"), str(folder / "b.xml")])
@@ -259,6 +270,8 @@ def test_folders_that_are_none_and_too_much(tmp_path, monkeypatch):
         (VERSION.encode(), "version"),
         (b"cgroup2fs\n", "cgroup"),
         (b"tmpfs", "cgroup"),
+        (MULTIPATH.encode(), "multipath"),
+        (b"3600a0980 dm-1 NETAPP,LUN\n[size=1.0G]", None),
         (b"tmpfs /run tmpfs rw 0 0\n", None),
         (b"Architecture:          x86_64\n", "lscpu"),
         (b"available: 2 nodes (0-1)\n", "numactl"),
