@@ -181,9 +181,9 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
     gaps: list[Gap] = []
     assumptions: list[Assumption] = []
 
-    if outer := _outer_hypervisor(found, lscpu):
-        text = f"runs under another hypervisor ({outer}), which can delay its CPUs: not modelled"
-        assumptions.append(Assumption(name, text))
+    if under := under_a_hypervisor(found):
+        _refuse_guest(found, lscpu)
+        assumptions.append(Assumption(name, under))
     sockets, cores, threads = _topology(found, lscpu)
     online = linux_host.cpu_list(found.get("On-line CPU(s) list", ""))
     counted = len(online) if online is not None else _count(found.get("CPU(s)"))
@@ -233,22 +233,25 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
     return made, gaps, assumptions
 
 
-def _outer_hypervisor(found: Mapping[str, str], path: Path) -> str | None:
-    """Return the hypervisor of a host that is itself a VM, otherwise None. Refuses a VM that cannot run VMs.
-
-    `Virtualization` is the processor's own flag on x86, vmx or svm, which KVM needs. Other architectures do not show
-    it, and partitions of IBM's systems are hosts (util-linux, sys-utils/lscpu-virt.c).
-    """
-    kind = found.get("Virtualization type")
-    if kind not in ("full", "para"):  # `none` is Xen's own domain 0, `container` shows the host's processors
+def under_a_hypervisor(found: Mapping[str, str]) -> str | None:
+    """Return a note on a system that is itself a VM, otherwise None (util-linux, sys-utils/lscpu-virt.c)."""
+    if found.get("Virtualization type") not in ("full", "para"):  # `none` is Xen's domain 0, `container` is no VM
         return None
     vendor = outside.name(found.get("Hypervisor vendor", "")) or "unknown"
+    return f"runs under another hypervisor ({vendor}), which can delay its CPUs: not modelled"
+
+
+def _refuse_guest(found: Mapping[str, str], path: Path) -> None:
+    """Refuse a VM that cannot run VMs.
+
+    On x86, `Virtualization` shows that the processor has vmx or svm, which KVM needs. Other architectures do not show
+    it, and partitions of IBM's systems are hosts.
+    """
     if found.get("Architecture") in X86 and not found.get("Virtualization"):
-        value = f"{vendor}, virtualization type {kind}: a VM without VT-x or AMD-V"
-        allowed = "the output on the host that runs the VMs"
+        value = f"{found.get('Hypervisor vendor', 'unknown')}: the output of a VM without VT-x or AMD-V"
+        allowed = "the output of the host that runs the VMs"
         hint = "run it on the host; if that is a VM, turn on its nested virtualization"
         refuse(path, "lscpu/Hypervisor vendor", value, allowed, hint, "source-lacks")
-    return vendor
 
 
 def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:

@@ -203,11 +203,14 @@ def _host(folder: Folder, taken: set[str]) -> Site:
         numbering = Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core)
     else:
         sysinfo = folder.first("sysinfo")
-        model = lscpu.fields(cpus).get("Model name", "") if cpus is not None else ""
+        found = lscpu.fields(cpus) if cpus is not None else {}
+        under = lscpu.under_a_hypervisor(found)
         info = _nodeinfo(nodeinfo) if nodeinfo is not None else NodeInfo(0, 0, 0, 0, 0, 0)
         text = _text(capabilities) if capabilities is not None else "<capabilities/>"
         where = str(capabilities or nodeinfo)
-        told = libvirt_xml.host(text, info, _text(sysinfo) if sysinfo is not None else "", where, model)
+        told = libvirt_xml.host(
+            text, info, _text(sysinfo) if sysinfo is not None else "", where, found.get("Model name", "")
+        )
         if not told.memory_bytes:
             refuse(
                 where,
@@ -227,7 +230,7 @@ def _host(folder: Folder, taken: set[str]) -> Site:
             numa_nodes=told.numa_nodes,
             cpu_model=told.cpu_model,
         )
-        numbering, assumed = told.numbering, list(told.assumed)
+        numbering, assumed = told.numbering, [*([under] if under else []), *told.assumed]
     name = outside.name(folder.path.resolve().name) or "host"
     hypervisor = "QEMU"
     if version is not None and (running := re.search(r"^Running hypervisor: ([^\n]{1,100})", _text(version), re.M)):

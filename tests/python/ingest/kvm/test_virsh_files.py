@@ -127,6 +127,15 @@ def test_a_host_is_told_by_any_of_three(tmp_path, files, shape, memory, clock):
     assert "kernel version: which scheduler the host has" in {gap.costs for gap in found.gaps}
 
 
+def test_a_host_that_is_itself_a_vm(tmp_path):
+    """libvirt runs on it, so it is a host, even without VT-x."""
+    told = "Architecture: x86_64\nModel name: Xeon @ 2.40GHz\nHypervisor vendor: KVM\nVirtualization type: full\n"
+    folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), lscpu_txt=told, db_xml=domain())
+    found = sources.read([str(folder)])
+    assert found.hosts[0].clock_hz == 2.4e9
+    assert "under another hypervisor (KVM)" in next(each.text for each in found.assumptions if "kvm1" in each.subject)
+
+
 def test_a_pool_with_more_free_than_it_has(tmp_path, cli):
     pool = POOL.replace("400", "4000")
     folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), pool_xml=pool, db_xml=domain())
