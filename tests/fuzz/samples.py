@@ -20,7 +20,7 @@ from tests import conftest
 from tests.e2e import test_hostile_inputs
 from tests.python.comparison import test_compare
 from tests.python.diagnosis import test_diagnose
-from tests.python.ingest import test_prometheus, test_prometheus_text, test_telemetry_table
+from tests.python.ingest import test_prometheus, test_prometheus_text, test_storage_paths, test_telemetry_table
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio, test_io_points
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
 from tests.python.ingest.hyperv import test_cmdlets
@@ -168,7 +168,8 @@ def _virsh() -> list[bytes]:
     host = test_libvirt_import.capabilities(2, 12, 2)
     running = test_virsh_files.domain("db", f"<devices>{test_libvirt_import.VIRTIO}</devices>", identity=" id='3'")
     rest = (test_virsh_files.POOL, test_virsh_files.DOMSTATS, test_virsh_files.UNAME, test_virsh_files.VERSION)
-    parts = ((host, test_libvirt_import.FULL), (test_virsh_files.NODEINFO, running, *rest))
+    few = (host, test_libvirt_import.FULL, "tmpfs\n", test_storage_paths.MULTIPATH)
+    parts = (few, (test_virsh_files.NODEINFO, running, *rest))
     return [PART.join(part.encode() for part in each) for each in parts]
 
 
@@ -342,7 +343,8 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
         for each in (test_nova.answers(), test_nova.lists())
     ],
     "oVirt API answers": lambda: [
-        PART.join(json.dumps(answer, indent=1).encode() for answer in test_ovirt.dump().values())
+        PART.join(json.dumps(answer, indent=1).encode() for answer in test_ovirt.dump().values()),
+        PART.join(test_ovirt.xml(answer).encode() for answer in test_ovirt.dump().values()),
     ],
     "Nutanix Prism answers": lambda: [
         PART.join(json.dumps(answer, indent=1).encode() for answer in each.values())

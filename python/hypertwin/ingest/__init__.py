@@ -8,6 +8,7 @@
 | `telemetry.py`, `telemetry_table.py` | the common table of measurements; as frames and files |
 | `formats.py` | choice of the reader of telemetry |
 | `appliances.py` | storage appliances by their names |
+| `storage_paths.py` | path policies of LUNs |
 | `demand.py` | telemetry of an inventory's hosts, VMs and clusters |
 | `figures.py` | sums of simultaneous samples, percentiles, sums over many VMs |
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |

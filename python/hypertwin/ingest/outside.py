@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ MOST_RATIO = 200
 """Maximum unpacked bytes per byte of gzip, beyond the first `FREE_UNPACKED`: logs have 5 to 50, a bomb up to 1,000."""
 FREE_UNPACKED = 32 * 2**20
 _CHUNK = 2**18
+_ROOT = re.compile(rb"(?>\s|<\?.*?\?>|<!--.*?-->)*+<([a-z_]{1,40})[\s>/]", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,12 @@ def head(path: Path) -> bytes:
     """Return the first `HEAD_BYTES` of a file, unpacked if it is gzip."""
     with opened(path) as stream:
         return stream.read(HEAD_BYTES)
+
+
+def xml_root(head: bytes) -> str | None:
+    """Return the name of the first element of XML, or None for other text."""
+    match = _ROOT.match(head.removeprefix(b"\xef\xbb\xbf"))
+    return match[1].decode() if match is not None else None
 
 
 def read_bytes(path: Path, most: int) -> bytes:

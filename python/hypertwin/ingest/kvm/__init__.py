@@ -6,7 +6,7 @@
 | `libvirt_xml.py`, `libvirt_stats.py` | XML of libvirt; statistics of libvirt |
 | `virsh_files.py` | hosts from output files of `virsh`, `lscpu` and others |
 | `nova.py` | saved responses of OpenStack's compute service |
-| `ovirt.py` | saved responses of the API of oVirt and Red Hat Virtualization |
+| `ovirt.py`, `ovirt_xml.py` | saved responses of the API of oVirt and Red Hat Virtualization; their XML |
 | `proxmox.py` | saved responses of the Proxmox VE API |
 | `proxmox_api.py` | the same responses over the network, from a node |
 | `proxmox_ceph.py` | Ceph of a Proxmox VE cluster: pools and OSDs |

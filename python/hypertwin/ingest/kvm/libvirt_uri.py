@@ -432,18 +432,18 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
     return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), list(gaps), assumed)
 
 
-def _assumed(site: Site, version: int) -> Iterator[str]:
+def _assumed(site: Site, version: int | None) -> Iterator[str]:
     """Yield the assumptions about a host."""
     if site.renamed:
         yield "another host has the same name: this one got a number"
     yield from site.told.assumed
     if site.domains:
-        yield linux_host.weights(version)
+        yield linux_host.weights(version, (domain.told.weight for domain in site.domains))
     if not site.told.numbering.node_of and any(domain.told.vm.affinity for domain in site.domains):
         yield linux_host.USUAL
 
 
-def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
+def _vm(site: Site, domain: Domain, version: int | None, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
     """Return a domain as a VM, using data about its host."""
     limit = None
     if domain.told.limit_cores is not None and site.told.clock_hz is not None:
@@ -486,16 +486,15 @@ def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_s
     return libvirt_xml.placed(domain.told.disks, sizes, folders)
 
 
-def _cgroup_version(site: Site) -> int:
-    """Return the version of the host's control groups, inferred from weights of its running domains."""
-    if linux_host.cgroup_version(domain.told.weight for domain in site.domains) == 1:
-        return 1
+def _cgroup_version(site: Site) -> int | None:
+    """Return the version of the host's control groups, inferred from weights of its domains, or None if unknown."""
     for domain in site.domains:
         if domain.active and domain.told.weight is None:
             parameters: dict[str, Any] = _asked([], Gap("", ""), domain.handle.schedulerParameters, {})
-            if "cpu_shares" in parameters:
-                return 1 if parameters["cpu_shares"] == linux_host.DEFAULT_WEIGHTS[1] else 2
-    return 2
+            for version, default in linux_host.DEFAULT_WEIGHTS.items():
+                if parameters.get("cpu_shares") == default:
+                    return version
+    return linux_host.cgroup_version(domain.told.weight for domain in site.domains)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -19,7 +19,11 @@ DEFAULT_SHARES = 1_000
 """A scenario's shares for the default weight: those of one vCPU with normal shares, or of a task with nice 0."""
 DEFAULT_WEIGHTS = {1: 1024, 2: 100}
 """Default weight of a control group: `cpu.shares` of version 1, `cpu.weight` of version 2 (Linux,
-Documentation/admin-guide/cgroup-v2.rst, "Weights")."""
+Documentation/admin-guide/cgroup-v2.rst, "Weights"). libvirt writes `<shares>` to either unchanged. The range is 2 to
+262144 in version 1, 1 to 10000 in version 2 (libvirt, src/util/vircgroupv2.c, virCgroupV2SetCpuShares)."""
+CGROUP_COMMAND = "stat -fc %T /sys/fs/cgroup"
+CGROUP_OUTPUTS = {"tmpfs": 1, "cgroup2fs": 2}
+"""Version of control groups by the output of `CGROUP_COMMAND` (kubernetes.io, About cgroup v2)."""
 USUAL = "affinities: Linux numbers its logical CPUs as usual, the first threads of all cores before the second ones"
 """Assumption behind `Numbering.usual`."""
 BUSY_THREADS = (
@@ -126,14 +130,21 @@ def written(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
-def cgroup_version(weights: Iterable[float | None]) -> int:
-    """Return the version of control groups with these weights of VMs: 1 if one exceeds the maximum of version 2."""
-    return 1 if any(weight is not None and weight > 10_000 for weight in weights) else 2
+def cgroup_version(weights: Iterable[float | None]) -> int | None:
+    """Return the version of control groups with these weights of VMs, or None if both versions allow them."""
+    given = [weight for weight in weights if weight is not None]
+    if any(weight > 10_000 for weight in given):
+        return 1
+    return 2 if any(weight < 2 for weight in given) else None
 
 
-def weights(version: int) -> str:
-    """Return the assumption behind `shares`."""
-    return f"control groups of version {version}: a VM of default weight has 1000 shares, whatever its vCPUs"
+def weights(version: int | None, weights: Iterable[float | None]) -> str:
+    """Return the assumption behind `shares` for VMs with these weights on a host with control groups of `version`."""
+    if version is None and any(weight is not None for weight in weights):
+        shown = f"check with `{CGROUP_COMMAND}`, which shows cgroup2fs, or tmpfs for version 1"
+        return f"assumed control groups of version 2 (default weight 100, not 1024): {shown}"
+    groups = "" if version is None else f"control groups of version {version}: "
+    return f"{groups}a VM of default weight has 1000 shares, whatever its vCPUs"
 
 
 def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
@@ -168,11 +179,12 @@ def clock_in_name(model: str) -> float | None:
     return float(match[1]) * 1e9 if match and float(match[1]) > 0 else None
 
 
-def shares(weight: float | None, version: int) -> int:
-    """Return a scenario's shares for a weight in control groups of this version. None is the default weight.
+def shares(weight: float | None, version: int | None) -> int:
+    """Return a scenario's shares for a weight in control groups of this version: 1, otherwise 2.
 
-    A VM has one weight for any number of vCPUs: under contention, a large VM gets no more than a small one.
+    No weight is the default weight. A VM has one weight for any number of vCPUs: under contention, a large VM gets no
+    more than a small one.
     """
-    default = DEFAULT_WEIGHTS[version]
+    default = DEFAULT_WEIGHTS[1 if version == 1 else 2]
     scaled = DEFAULT_SHARES * (default if weight is None else weight) / default
     return min(max(round(scaled), 1), 1_000_000)

@@ -181,6 +181,9 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
     gaps: list[Gap] = []
     assumptions: list[Assumption] = []
 
+    if under := under_a_hypervisor(found):
+        _refuse_guest(found, lscpu)
+        assumptions.append(Assumption(name, under))
     sockets, cores, threads = _topology(found, lscpu)
     online = linux_host.cpu_list(found.get("On-line CPU(s) list", ""))
     counted = len(online) if online is not None else _count(found.get("CPU(s)"))
@@ -228,6 +231,27 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
         cpu_model=outside.name(found.get("Model name", "")) or None,
     )
     return made, gaps, assumptions
+
+
+def under_a_hypervisor(found: Mapping[str, str]) -> str | None:
+    """Return a note on a system that is itself a VM, otherwise None (util-linux, sys-utils/lscpu-virt.c)."""
+    if found.get("Virtualization type") not in ("full", "para"):  # `none` is Xen's domain 0, `container` is no VM
+        return None
+    vendor = outside.name(found.get("Hypervisor vendor", "")) or "unknown"
+    return f"runs under another hypervisor ({vendor}), which can delay its CPUs: not modelled"
+
+
+def _refuse_guest(found: Mapping[str, str], path: Path) -> None:
+    """Refuse a VM that cannot run VMs.
+
+    On x86, `Virtualization` shows that the processor has vmx or svm, which KVM needs. Other architectures do not show
+    it, and partitions of IBM's systems are hosts.
+    """
+    if found.get("Architecture") in X86 and not found.get("Virtualization"):
+        value = f"{found.get('Hypervisor vendor', 'unknown')}: the output of a VM without VT-x or AMD-V"
+        allowed = "the output of the host that runs the VMs"
+        hint = "run it on the host; if that is a VM, turn on its nested virtualization"
+        refuse(path, "lscpu/Hypervisor vendor", value, allowed, hint, "source-lacks")
 
 
 def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:

@@ -1,10 +1,13 @@
-"""oVirt and Red Hat Virtualization, from saved responses of the engine's REST API, version 4, as JSON.
+"""oVirt and Red Hat Virtualization, from saved responses of the engine's REST API, version 4, as XML or JSON.
 
-A response is an object with a list of its kind: `{"host": [...]}` of /hosts, `vm` of /vms, `cluster`, `data_center` and
-`storage_domain`. Files can have any names. Numbers are text. Fields: ovirt.github.io/ovirt-engine-api-model (Host, Vm,
-Cluster, StorageDomain: `memory` and sizes in bytes, `speed` in MHz, `cores` of a socket, `threads` of a core);
-statistics, which come with `?follow=statistics`: Red Hat Virtualization 4.4, REST API Guide, host statistics. The base
-of `cpu.current.total` of a VM is not documented, so the reader ignores it.
+A response is an object with a list of its kind: `{"host": [...]}` of /hosts, `host_numa_node` of /hosts/ID/numanodes.
+The other kinds are `vm`, `cluster`, `data_center` and `storage_domain`. `ovirt_xml` gives XML this shape. Files can
+have any names. Numbers are text.
+
+Fields: ovirt.github.io/ovirt-engine-api-model (Host, Vm, Cluster, StorageDomain, NumaNode: `memory` and sizes in bytes,
+`speed` in MHz, `cores` of a socket, `threads` of a core). Statistics come with `?follow=statistics` (Red Hat
+Virtualization 4.4, REST API Guide, host statistics). The base of `cpu.current.total` of a VM is not documented, so the
+reader ignores it.
 """
 
 from __future__ import annotations
@@ -18,16 +21,19 @@ from typing import Any
 from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Inventory, Rule, Vm, grouped
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
-from hypertwin.ingest.kvm import linux_host
+from hypertwin.ingest.kvm import linux_host, ovirt_xml
 from hypertwin.ingest.outside import Gap, refuse
 
 MOST_ENTITIES = 20_000
 HINT = "save the answers as docs/guides/import.md says"
-KINDS = ("host", "vm", "cluster", "data_center", "storage_domain")
+KINDS = ("host", "vm", "cluster", "data_center", "storage_domain", "host_numa_node")
+FORMS = (".json", ".xml")
+"""Endings of files in a folder."""
 ON = frozenset(("up", "powering_up", "powering_down", "paused", "migrating", "reboot_in_progress", "wait_for_launch"))
 """States of VMs that use memory of their host (VmStatus)."""
 
-_HEAD = re.compile(rb'\s*\{\s*"(host|vm|cluster|data_center|storage_domain)"\s*:\s*\[')
+_HEAD = re.compile(rb'\s*\{\s*"(' + "|".join(KINDS).encode() + rb')"\s*:\s*\[')
+_ROOTS = tuple(f"{kind}s" for kind in KINDS)
 
 
 @dataclass
@@ -37,24 +43,27 @@ class Told:
     source: str
     gaps: dict[Gap, None] = field(default_factory=dict)
     of_hosts: list[Assumption] = field(default_factory=list)
+    of_vms: list[Assumption] = field(default_factory=list)
 
 
 def recognises(head: bytes) -> bool:
     """True if the text begins like a list of the engine, which contains addresses of the API."""
-    return _HEAD.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"/ovirt-engine/api" in head
+    begins = _HEAD.match(head.removeprefix(b"\xef\xbb\xbf")) is not None or outside.xml_root(head) in _ROOTS
+    return begins and b"/ovirt-engine/api" in head
 
 
 def files(folder: Path) -> Iterable[Path]:
-    """Return the JSON files of a folder with such a response."""
-    return export_files.recognised(folder, recognises)
+    """Return the XML and JSON files of a folder with such a response."""
+    return export_files.recognised(folder, recognises, FORMS)
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """Return the clusters in these files, or in the JSON files of these folders. Raises SourceError."""
+    """Return the clusters in these files, or in the XML and JSON files of these folders. Raises SourceError."""
     found: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
     unused = []
-    for path, data in export_files.contents(sources, HINT):
-        answer = outside.parsed(data, path)
+    for path, data in export_files.contents(sources, HINT, FORMS):
+        is_xml = data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+        answer = ovirt_xml.answer(data, path, HINT) if is_xml else outside.parsed(data, path)
         kinds = [kind for kind in KINDS if isinstance(answer, dict) and kind in answer]
         for kind in kinds:
             found[kind] += objects(answer[kind])
@@ -72,11 +81,17 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
         for each in found["cluster"]
         if name(each)
     }
-    hosts = {text(each.get("id")): host for each in found["host"] if (host := _host(each, clusters, told)) is not None}
+    nodes = _numa_nodes(found["host_numa_node"])
+    hosts = {
+        text(each.get("id")): host for each in found["host"] if (host := _host(each, clusters, nodes, told)) is not None
+    }
     if not hosts:
         value = f"{len(found['vm'])} VMs, no host with processors and memory"
         refuse(source, "host", value, "an answer to /hosts", HINT, "source-lacks")
-    vms = [_vm(each, hosts, clusters, told) for each in found["vm"] if name(each)]
+    versions = {text(each.get("id")): _cgroup_version(each) for each in found["host"]}
+    common = set(versions.values())
+    versions[""] = common.pop() if len(common) == 1 else None
+    vms = [_vm(each, hosts, clusters, versions, told) for each in found["vm"] if name(each)]
     if any(vm.powered_on for vm in vms):
         told.gaps[Gap("CPU use of VMs (the base of cpu.current.total is not documented)", "measured demand")] = None
     for kind, costs in (("cluster", "names of clusters"), ("storage_domain", "storage")):
@@ -99,7 +114,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
         [store for each in found["storage_domain"] if (store := _store(each, clusters)) is not None],
         list(_rules(found["vm"], hosts)),
         list(told.gaps),
-        [*of_all, *grouped("host", told.of_hosts)],
+        [*of_all, *grouped("host", told.of_hosts), *grouped("VM", told.of_vms)],
         [Cluster(each.name, each.datacenter, ha=ha) for each in clusters.values() if each.name in used],
         unused,
     )
@@ -120,7 +135,16 @@ def _statistics(entity: Fields) -> dict[str, float]:
     return found
 
 
-def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host | None:
+def _numa_nodes(entities: Iterable[Fields]) -> dict[str, int]:
+    """Return the number of NUMA nodes with CPUs of each host, by its `id`."""
+    found: dict[str, set[str]] = {}
+    for each in entities:
+        if objects(below(each, "cpu", "cores").get("core")):
+            found.setdefault(_id(each, "host"), set()).add(text(each.get("index")))
+    return {host: len(indexes) for host, indexes in found.items()}
+
+
+def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, int], told: Told) -> Host | None:
     """Return a host, or None without processors or memory, for example if it was never up."""
     called, cpu = name(entity), below(entity, "cpu")
     counts = [whole(below(cpu, "topology").get(key)) for key in ("sockets", "cores", "threads")]
@@ -148,6 +172,9 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host |
         told.gaps[Gap("statistics of hosts (?follow=statistics)", "CPU and memory usage of hosts")] = None
     elif threads > 1:
         told.of_hosts.append(Assumption(called, linux_host.BUSY_THREADS))
+    numa_nodes = nodes.get(text(entity.get("id")))
+    if numa_nodes is None:
+        told.gaps[Gap("/hosts/ID/numanodes", "NUMA nodes of hosts")] = None
     system = below(entity, "os")
     version = text(below(system, "version").get("full_version"))
     cluster = clusters.get(_id(entity, "cluster"))
@@ -161,6 +188,7 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host |
         hypervisor=outside.name(f"oVirt on {text(system.get('type'))} {version} (KVM)"),
         cluster=cluster.name if cluster is not None else None,
         datacenter=cluster.datacenter if cluster is not None else None,
+        numa_nodes=numa_nodes,
         cpu_model=name(cpu) or None,
         usage_pct=usage,
         memory_usage_pct=100 * used / total if total and used is not None and 0 <= used <= total else None,
@@ -168,8 +196,27 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host |
     )
 
 
-def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluster], told: Told) -> Vm:
-    """Return a VM."""
+def _cgroup_version(entity: Fields) -> int | None:
+    """Return the default version of control groups in the release of a host's system, or None if unknown.
+
+    Red Hat Enterprise Linux mounts version 1 by default up to 8, and version 2 from 9 on (Red Hat, Managing,
+    monitoring and updating the kernel, "Mounting cgroups-v1"). The engine passes `cpu_shares` to libvirt unchanged
+    (oVirt/ovirt-engine, LibvirtVmXmlBuilder).
+    """
+    full = text(below(entity, "os", "version").get("full_version"))[:100]
+    release = re.search(r"\.el([0-9]{1,2})", full) or re.match(r"([0-9]{1,2})\b", full)
+    major = int(release[1]) if release is not None else 0
+    return (1 if major <= 8 else 2) if major >= 6 else None
+
+
+def _vm(
+    entity: Fields,
+    hosts: Mapping[str, Host],
+    clusters: Mapping[str, Cluster],
+    versions: Mapping[str, int | None],
+    told: Told,
+) -> Vm:
+    """Return a VM. `versions` are those of control groups, by the `id` of the host, which is empty for no host."""
     called = name(entity)
     counts = [whole(below(entity, "cpu", "topology").get(key)) or 1 for key in ("sockets", "cores", "threads")]
     vcpus, memory = counts[0] * counts[1] * counts[2], whole(entity.get("memory")) or 0
@@ -179,6 +226,9 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluste
     on = text(entity.get("status")).lower() in ON
     host, cluster = hosts.get(_id(entity, "host")), clusters.get(_id(entity, "cluster"))
     weight = whole(entity.get("cpu_shares")) or None
+    version = versions.get(_id(entity, "host"))
+    if weight is not None:
+        told.of_vms.append(Assumption(called, linux_host.weights(version, (weight,))))
     return Vm(
         called,
         vcpus,
@@ -188,7 +238,7 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluste
         datacenter=cluster.datacenter if cluster is not None else None,
         powered_on=on,
         cores_per_socket=counts[1] * counts[2],
-        shares=linux_host.shares(weight, 1),
+        shares=linux_host.shares(weight, version),
         guest_os=outside.name(text(below(entity, "os").get("type"))) or None,
     )
 

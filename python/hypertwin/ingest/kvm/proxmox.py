@@ -441,9 +441,11 @@ def _vm(
 
     limit = json_fields.number(config.get("cpulimit"))
     clock_mhz = None if host is None else _clock_mhz(host)
-    version = versions.get(node) or 2
+    version = versions.get(node) if versions.get(node) in linux_host.DEFAULT_WEIGHTS else None
     weight = json_fields.whole(config.get("cpuunits"))
-    if weight is not None and version == 2:
+    if weight is not None and version is None:
+        told.of_vm(name, linux_host.weights(None, (weight,)))
+    if weight is not None and version != 1:
         weight = min(max(weight, 1), 10_000)
     cpu = json_fields.number(resource.get("cpu"))
     running = resource.get("status") == "running"
@@ -469,7 +471,7 @@ def _vm(
         powered_on=running,
         is_template=json_fields.flag(resource.get("template")) or json_fields.flag(config.get("template")),
         cores_per_socket=cores if config and not is_container and vcpus % cores == 0 else None,
-        shares=linux_host.shares(weight, 1 if version == 1 else 2) if config else None,
+        shares=linux_host.shares(weight, version) if config else None,
         limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus and clock_mhz is not None else None,
         cpu_hot_add="cpu" in json_fields.text(config.get("hotplug")).split(",") if config else None,
         affinity=_affinity(config, host, name, told),

@@ -5,7 +5,9 @@
 | `virsh dumpxml NAME` | a VM; a running VM has an `id` |
 | `virsh capabilities`, else `virsh nodeinfo`, else `lscpu` and `numactl -H` | the host |
 | `virsh sysinfo`, `uname -a`, `virsh version` | processor's full name; host name and kernel; version of QEMU |
+| `stat -fc %T /sys/fs/cgroup` | version of control groups, whose weights differ |
 | `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, disk sizes and state of VMs |
+| `multipath -ll` | path policies of LUNs |
 
 The files of one host are in one folder. The host's name is from `uname`, else from the folder. Its parent folder is the
 cluster. Formats: libvirt.org/formatdomain.html, formatcaps.html, manpages/virsh.html.
@@ -20,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hypertwin.ingest import export_files, outside
+from hypertwin.ingest import export_files, outside, storage_paths
 from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Vm, grouped
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host, lscpu
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, NodeInfo
@@ -39,11 +41,12 @@ COMMANDS = "virsh capabilities > capabilities.xml, in the folder with the virsh 
 RUNNING = 1
 """`state.state` of a running domain (virDomainState)."""
 
-_XML = re.compile(rb"(?>\s|<\?.*?\?>|<!--.*?-->)*+<([a-z]{1,20})[\s>/]", re.DOTALL)
 _TEXTS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("domstats", re.compile(rb"\s*Domain: '")),
     ("nodeinfo", re.compile(rb"CPU model:\s.*?^NUMA cell\(s\):", re.DOTALL | re.MULTILINE)),
     ("uname", re.compile(rb"Linux \S{1,256} [0-9]")),
+    ("cgroup", re.compile(rb"(" + "|".join(linux_host.CGROUP_OUTPUTS).encode() + rb")\s*\Z")),
+    ("multipath", re.compile(rb"\S{1,256} (?:\(\S{1,256}\) )?dm-[0-9]{1,6} [^\n]{0,256}\nsize=")),
     ("version", re.compile(rb"(Compiled against|Using) library: libvirt ")),
 )
 _ROOTS = ("domain", "capabilities", "sysinfo", "pool")
@@ -71,6 +74,10 @@ class Site:
     numbering: Numbering
     domains: list[tuple[Path, DomainTold]] = field(default_factory=list)
     stats: Mapping[str, libvirt_stats.Stats] = field(default_factory=dict)
+    luns: list[tuple[str, str, int]] = field(default_factory=list)
+    """Name, policy and number of paths of each LUN."""
+    cgroup: int | None = None
+    """Version of its control groups, or None if unknown."""
     stores: list[tuple[Datastore, str]] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -79,8 +86,8 @@ class Site:
 def kind(head: bytes) -> str | None:
     """Return the kind of a file with these first bytes, or None for other files."""
     text = head.removeprefix(b"\xef\xbb\xbf")
-    if (element := _XML.match(text)) is not None:
-        return name if (name := element[1].decode()) in _ROOTS else None
+    if (root := outside.xml_root(head)) is not None:
+        return root if root in _ROOTS else None
     if lscpu.recognises(head):
         return "numactl" if lscpu.is_numactl(head) else "lscpu"
     return next((name for name, pattern in _TEXTS if pattern.match(text)), None)
@@ -166,6 +173,11 @@ def _site(folder: Folder, taken: set[str]) -> Site:
     stats = folder.first("domstats")
     if stats is not None:
         site.stats = domstats(stats)
+    for path in folder.files.get("multipath", ()):
+        site.luns += storage_paths.multipath(_text(path))
+    groups = folder.first("cgroup")
+    if groups is not None:
+        site.cgroup = linux_host.CGROUP_OUTPUTS.get(_text(groups).strip())
     return site
 
 
@@ -191,11 +203,14 @@ def _host(folder: Folder, taken: set[str]) -> Site:
         numbering = Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core)
     else:
         sysinfo = folder.first("sysinfo")
-        model = lscpu.fields(cpus).get("Model name", "") if cpus is not None else ""
+        found = lscpu.fields(cpus) if cpus is not None else {}
+        under = lscpu.under_a_hypervisor(found)
         info = _nodeinfo(nodeinfo) if nodeinfo is not None else NodeInfo(0, 0, 0, 0, 0, 0)
         text = _text(capabilities) if capabilities is not None else "<capabilities/>"
         where = str(capabilities or nodeinfo)
-        told = libvirt_xml.host(text, info, _text(sysinfo) if sysinfo is not None else "", where, model)
+        told = libvirt_xml.host(
+            text, info, _text(sysinfo) if sysinfo is not None else "", where, found.get("Model name", "")
+        )
         if not told.memory_bytes:
             refuse(
                 where,
@@ -215,7 +230,7 @@ def _host(folder: Folder, taken: set[str]) -> Site:
             numa_nodes=told.numa_nodes,
             cpu_model=told.cpu_model,
         )
-        numbering, assumed = told.numbering, list(told.assumed)
+        numbering, assumed = told.numbering, [*([under] if under else []), *told.assumed]
     name = outside.name(folder.path.resolve().name) or "host"
     hypervisor = "QEMU"
     if version is not None and (running := re.search(r"^Running hypervisor: ([^\n]{1,100})", _text(version), re.M)):
@@ -290,7 +305,8 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         of_all.append(Assumption("all", "assumed that all VMs run: virsh dumpxml has no id for any of them"))
     for site in sites:
         own = [told for where, told in chosen if where is site]
-        version = linux_host.cgroup_version(told.weight for told in own)
+        own_weights = [told.weight for told in own]
+        version = site.cgroup or linux_host.cgroup_version(own_weights)
         folders = {}
         for store, folder in site.stores:
             name = store.name if len(sites) == 1 else outside.told_apart(store.name, site.host.name)
@@ -300,7 +316,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
             name = told.vm.name if counted[told.vm.name] == 1 else outside.told_apart(told.vm.name, site.host.name)
             vms.append(replace(_vm(site, told, version, folders), name=name, powered_on=none_runs or _runs(site, told)))
             of_domains += [Assumption(name, text) for text in told.assumed]
-        texts = [*site.assumed, *([linux_host.weights(version)] if own else [])]
+        texts = [*site.assumed, *([linux_host.weights(version, own_weights)] if own else [])]
         if not site.numbering.node_of and any(told.vm.affinity for told in own):
             texts.append(linux_host.USUAL)
         of_hosts += [Assumption(site.host.name, text) for text in texts]
@@ -309,6 +325,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         gaps.append(Gap("CPU time of VMs (virsh domstats has it since their start)", "measured demand"))
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
         gaps.append(Gap("virsh domstats", "disk sizes, consumed memory of VMs"))
+    of_all += storage_paths.assumption(lun for site in sites for lun in site.luns)
     assumed = [*of_all, *grouped("host", of_hosts), *grouped("VM", of_domains)]
     hosts = [site.host for site in sites]
     return Inventory(source, "virsh", hosts, vms, stores, (), list(dict.fromkeys(gaps)), assumed, unused=unused)
@@ -330,7 +347,7 @@ def _runs(site: Site, told: DomainTold) -> bool:
     return told.active or site.stats.get(told.vm.name, {}).get("state.state") == RUNNING
 
 
-def _vm(site: Site, told: DomainTold, version: int, folders: Mapping[str, tuple[str, str]]) -> Vm:
+def _vm(site: Site, told: DomainTold, version: int | None, folders: Mapping[str, tuple[str, str]]) -> Vm:
     """Return a domain as a VM on its host."""
     clock, stats = site.host.clock_hz, site.stats.get(told.vm.name, {})
     disks = libvirt_xml.placed(told.disks, libvirt_stats.disk_sizes(stats, "capacity"), folders)

@@ -184,12 +184,14 @@ def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) 
 def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
     most = limits()
     sockets, per_socket, nodes_each = host.sockets, host.cores_per_socket, 1
-    nodes = host.numa_nodes or sockets
+    is_flat = host.numa_nodes is None and per_socket == 1  # as a hypervisor presents vCPUs to a nested host
+    nodes = 1 if is_flat else host.numa_nodes or sockets
     if nodes > sockets >= 1 and nodes % sockets == 0 and per_socket % (nodes // sockets) == 0:
         nodes_each = nodes // sockets
     elif 1 <= nodes < sockets and sockets * per_socket % nodes == 0:
         sockets, per_socket = nodes, sockets * per_socket // nodes
-        notes.host(host.name, "fewer NUMA nodes than sockets: each node is imported as a socket")
+        text = f"{host.sockets} sockets of one core: assumed one NUMA node; check with `lscpu`, set hosts.NAME.sockets"
+        notes.host(host.name, text if is_flat else "fewer NUMA nodes than sockets: each node is imported as a socket")
     elif nodes != sockets:
         notes.host(host.name, f"{nodes} NUMA nodes do not divide its sockets: assumed one node per socket")
     is_sound = 1 <= sockets <= most.sockets and 1 <= per_socket <= most.cores_per_socket

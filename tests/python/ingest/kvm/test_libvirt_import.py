@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import polars as pl
@@ -473,6 +474,35 @@ def test_the_default_host_of_the_test_driver():
     assert vm.demand.cpu_mhz == pytest.approx(host.clock_hz / 1e6, rel=0.05)
     assert [store.name for store in found.datastores] == ["default-pool"]
     assert found.source == "test:///default"
+
+
+@pytest.mark.parametrize(
+    ("domains", "version"),
+    [
+        ([(2048, True, 2048), (None, True, 1024)], 1),
+        ([(2048, True, 2048), (None, True, 100)], 2),
+        ([(20_000, False, 0), (None, True, 100)], 2),
+        ([(1024, True, 1024), (None, True, 100)], 2),
+        ([(20_000, True, 20_000)], 1),
+        ([(1, True, 1)], 2),
+        ([(None, True, 300), (None, True, 1024)], 1),  # the first has a weight since it started
+        ([(None, False, 1024)], None),
+        ([(2048, True, 2048)], None),
+        ([], None),
+    ],
+)
+def test_the_version_of_control_groups(domains, version):
+    site = SimpleNamespace(
+        domains=[
+            SimpleNamespace(
+                told=SimpleNamespace(weight=weight),
+                active=active,
+                handle=SimpleNamespace(schedulerParameters=lambda live=live: {"cpu_shares": live}),
+            )
+            for weight, active, live in domains
+        ]
+    )
+    assert libvirt_uri._cgroup_version(site) == version
 
 
 @pytest.mark.slow

@@ -147,6 +147,35 @@ def test_what_had_to_be_assumed_is_said(write, changed, words):
     assert any(words in each.text for each in found.assumptions), found.assumptions
 
 
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"Virtualization": "AMD-V", "Hypervisor vendor": "VMware", "Virtualization type": "full"}, "(VMware)"),
+        ({"Architecture": "s390x", "Hypervisor vendor": "PR/SM", "Virtualization type": "full"}, "(PR/SM)"),
+        ({"Architecture": "ppc64le", "Hypervisor vendor": "pHyp", "Virtualization type": "para"}, "(pHyp)"),
+        ({"Architecture": "aarch64", "Virtualization type": "full"}, "(unknown)"),
+        ({"Virtualization": "VT-x"}, None),
+        ({"Hypervisor vendor": "Xen", "Virtualization type": "none"}, None),
+        ({"Hypervisor vendor": "Parallels", "Virtualization type": "container"}, None),
+    ],
+)
+def test_a_host_that_is_itself_a_vm_is_told_first(write, cli, changed, says):
+    done = cli("import", *write(flat({**XEON, **changed}), NUMACTL), "-o", "host.yaml")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("warning:") == (says is not None)
+    assert says is None or f"runs under another hypervisor {says}" in done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("form", [flat, plain])
+@pytest.mark.parametrize(("vendor", "kind"), [("KVM", "full"), ("Microsoft", "full"), ("Xen", "para")])
+def test_the_output_of_a_guest_is_refused(write, form, vendor, kind):
+    guest = {**XEON, "Hypervisor vendor": vendor, "Virtualization type": kind}
+    with pytest.raises(SourceError, match="source-lacks") as caught:
+        sources.read(write(form(guest), NUMACTL))
+    for words in (f"lscpu/Hypervisor vendor: {vendor}: the output of a VM", "run it on the host"):
+        assert words in str(caught.value)
+
+
 def test_memory_that_is_on_no_node_is_told(write):
     nodes = (128829 + 129019 + 262144) * 2**10
     for total, told in (
@@ -162,7 +191,9 @@ def test_memory_that_is_on_no_node_is_told(write):
 def test_this_machine(tmp_path):
     needs("numactl", "lscpu")
     subprocess.run(["sh", "-c", lscpu.COMMANDS], cwd=tmp_path, check=True)
-    found = sources.read([str(tmp_path / "lscpu.json"), str(tmp_path / "numactl.txt")])
+    told = tmp_path / "lscpu.json"
+    told.write_text(told.read_text().replace("Virtualization type:", "Tested in a VM:"))
+    found = sources.read([str(told), str(tmp_path / "numactl.txt")])
     (host,) = found.hosts
     assumed = " ".join(each.text for each in found.assumptions)
     assert host.sockets * host.cores_per_socket * host.threads_per_core == os.cpu_count() or "logical CPUs" in assumed

@@ -1,4 +1,4 @@
-"""Answers of oVirt's engine: hosts, machines, clusters, storage, statistics, and broken ones."""
+"""Answers of oVirt's engine, in JSON and XML: hosts, machines, clusters, storage, statistics, and broken ones."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import copy
 import json
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import export_files, sources
+from hypertwin.ingest import export_files, sources, to_scenario
 from hypertwin.ingest.inventory import Cluster, Rule
-from hypertwin.ingest.kvm import ovirt
+from hypertwin.ingest.kvm import ovirt, ovirt_xml
+from hypertwin.ingest.outside import Gap
 
 GIB = 2**30
 
@@ -76,6 +78,25 @@ def dump() -> dict[str, Any]:
     }
 
 
+def xml(answer: dict[str, Any]) -> str:
+    """The same answer as the engine writes it by default."""
+    ((kind, entities),) = answer.items()
+    return f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n{element(f"{kind}s", {kind: entities})}\n'
+
+
+def element(name: str, value: Any) -> str:
+    if not isinstance(value, dict):
+        return f"<{name}>{escape(str(value))}</{name}>"
+    attributes = "".join(f" {key}={quoteattr(value[key])}" for key in ("href", "id") if key in value)
+    inside = [(key, each) for key, each in value.items() if key not in ("href", "id")]
+    texts = [element(key, one) for key, each in inside for one in (each if isinstance(each, list) else [each])]
+    return f"<{name}{attributes}>\n" + "\n".join(texts) + f"\n</{name}>" if texts else f"<{name}{attributes}/>"
+
+
+def in_xml(answers: dict[str, Any]) -> dict[str, str]:
+    return {name.replace(".json", ".xml"): xml(answer) for name, answer in answers.items()}
+
+
 @pytest.fixture
 def read(tmp_path: Path):
     def inventory(answers: dict[str, Any]):
@@ -114,6 +135,155 @@ def test_a_cluster(read):
     assert "measured demand" in {gap.costs for gap in found.gaps}
 
 
+ENGINE = """<?xml version='1.0' encoding='UTF-8'?>
+<!-- saved by curl -->
+<hosts>
+    <host href="/ovirt-engine/api/hosts/7b" id="7b">
+        <link href="/ovirt-engine/api/hosts/7b/nics" rel="nics"/>
+        <link rel="storage"/>
+        <link rel="tags"/>
+        <name>node &amp; co</name>
+        <cpu><name>AMD EPYC 7302P</name><speed>2994.375</speed>
+            <topology><cores>16</cores><sockets>1</sockets><threads>2</threads></topology></cpu>
+        <memory>137438953472</memory>
+        <status>
+            maintenance
+        </status>
+        <statistics><statistic id="9"><name>cpu.current.idle</name>
+            <values><value><datum>75</datum></value></values></statistic></statistics>
+    </host>
+</hosts>
+"""
+
+
+def test_xml_as_the_engine_writes_it(tmp_path):
+    (tmp_path / "answer").write_text("\ufeff" + ENGINE)  # a file of any name
+    found = sources.read([str(tmp_path / "answer")])
+    (host,) = found.hosts
+    assert (host.name, host.sockets, host.cores_per_socket, host.threads_per_core) == ("node & co", 1, 16, 2)
+    assert (host.memory_bytes, host.cpu_model, host.usage_pct) == (128 * GIB, "AMD EPYC 7302P", 50)
+    assert host.in_maintenance
+    told = ovirt_xml.answer(ENGINE.encode(), tmp_path, "")["host"][0]
+    assert told["link"] == [
+        {"href": "/ovirt-engine/api/hosts/7b/nics", "rel": "nics"},
+        {"rel": "storage"},
+        {"rel": "tags"},
+    ]
+    assert told["status"] == "maintenance"
+
+
+def test_xml_and_json_are_the_same_inventory(tmp_path):
+    answers = dump()
+    found = []
+    for form, files in (("json", {name: json.dumps(each) for name, each in answers.items()}), ("xml", in_xml(answers))):
+        folder = tmp_path / form / "engine"
+        folder.mkdir(parents=True)
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        found.append(sources.read([str(folder)]))
+    assert found[0] == found[1]
+    (tmp_path / "xml" / "engine" / "vms.xml").rename(tmp_path / "json" / "engine" / "vms.xml")
+    (tmp_path / "json" / "engine" / "vms.json").unlink()
+    assert sources.read([str(tmp_path / "json" / "engine")]) == found[0], "one folder of both"
+
+
+def node(host: str, index: int, cpus: int) -> dict[str, Any]:
+    """A NUMA node of a host, with memory in MB."""
+    cores = {"cpu": {"cores": {"core": [{"index": str(cpu)} for cpu in range(cpus)]}}} if cpus else {}
+    return {"id": f"{host}{index}", "index": str(index), "memory": "65536", **cores, "host": {"id": host}}
+
+
+@pytest.mark.parametrize("form", [dict, in_xml])
+def test_numa_nodes_of_hosts(read, form):
+    nodes = [node("h1", index, 12) for index in (0, 2, 4, 6)]
+    answers = dump() | {"n1.json": {"host_numa_node": nodes[:3]}, "n2.json": {"host_numa_node": nodes[1:]}}
+    found = read(form(answers))
+    assert [host.numa_nodes for host in found.hosts] == [4, None], "each node once"
+    assert Gap("/hosts/ID/numanodes", "NUMA nodes of hosts") in found.gaps
+    answers["n3.json"] = {"host_numa_node": [node("h2", 0, 48), node("h2", 1, 0)]}
+    found = read(form(answers))
+    assert [host.numa_nodes for host in found.hosts] == [4, 1], "only nodes with CPUs"
+    assert "/hosts/ID/numanodes" not in {gap.what for gap in found.gaps}
+
+
+def nested(sockets: int, cores: int, memory: int = 31 * GIB) -> dict[str, Any]:
+    """Hosts of which one is a VM."""
+    answers = dump()
+    vm = answers["hosts.json"]["host"][1]
+    topology = {"sockets": str(sockets), "cores": str(cores), "threads": "1"}
+    vm |= {"name": "nested", "status": "up", "memory": str(memory), "cpu": {**vm["cpu"], "topology": topology}}
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("sockets", "cores", "nodes", "expected", "warned"),
+    [
+        (16, 1, (), (1, 16, 1), True),
+        (16, 1, (8, 8), (2, 8, 1), False),
+        (1, 1, (), (1, 1, 1), False),
+        (4, 2, (), (4, 2, 1), False),
+        (1, 16, (4, 4, 4, 4), (1, 16, 4), False),
+    ],
+)
+def test_sockets_of_one_core_are_no_numa_nodes(read, sockets, cores, nodes, expected, warned):
+    answers = nested(sockets, cores)
+    answers["nodes.json"] = {"host_numa_node": [node("h2", index, cpus) for index, cpus in enumerate(nodes)]}
+    inventory = read(answers)
+    made, assumptions = to_scenario.to_scenario(inventory)
+    host = made["hosts"]["nested"]
+    assert (host["sockets"], host["cores_per_socket"], host.get("nodes_per_socket", 1)) == expected
+    first = to_scenario.summary(inventory, made, assumptions, brief=True)[0]
+    words = f"warning: host nested: {sockets} sockets of one core: assumed one NUMA node; check with `lscpu`"
+    assert first.startswith(words) == warned, first
+
+
+@pytest.mark.parametrize(
+    ("topology", "vcpus", "per_socket"),
+    [
+        ({"sockets": "2", "cores": "3", "threads": "2"}, 12, 6),
+        ({"sockets": "4", "cores": "1", "threads": "2"}, 8, 2),
+        ({"sockets": "6"}, 6, 1),
+        ({}, 1, 1),
+    ],
+)
+def test_vcpus_are_sockets_times_cores_times_threads(read, topology, vcpus, per_socket):
+    answers = dump()
+    answers["vms.json"]["vm"][0]["cpu"] = {"topology": topology}
+    db = read(answers).vms[0]
+    assert (db.vcpus, db.cores_per_socket) == (vcpus, per_socket)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected", "told"),
+    [
+        ("8.6", 2000, "control groups of version 1: a VM"),
+        ("7 - 9.2009.0.el7.centos", 2000, "control groups of version 1: a VM"),
+        ("9.4 - 3.el9", 20480, "control groups of version 2: a VM"),
+        ("4.5.5 - 1.el9", 20480, "control groups of version 2: a VM"),
+        ("10.0", 20480, "control groups of version 2: a VM"),
+        ("4.4.10", 20480, "check with `stat -fc %T /sys/fs/cgroup`"),
+        (None, 20480, "check with `stat -fc %T /sys/fs/cgroup`"),
+    ],
+)
+def test_shares_are_relative_to_the_default_of_the_host(read, version, expected, told):
+    answers = dump()
+    answers["hosts.json"]["host"][0]["os"] = {"version": {"full_version": version}}
+    answers["vms.json"]["vm"][1] |= {"host": {"id": "h2"}, "cpu_shares": "512"}  # a host of release 8.6
+    found = read(answers)
+    assert [vm.shares for vm in found.vms] == [expected, 500, 1000]
+    said = {each.subject: each.text for each in found.assumptions}
+    assert told in (said.get("VM db") or said["2 VMs (db, web)"])
+
+
+def test_a_vm_on_no_host_has_the_default_of_all_hosts(read):
+    answers = dump()
+    answers["vms.json"]["vm"][2]["cpu_shares"] = "2048"
+    for releases, expected in ((("9.4", "9.2"), 20480), (("8.6", "8.4"), 2000), (("8.6", "9.2"), 20480)):
+        for host, release in zip(answers["hosts.json"]["host"], (*releases, releases[0]), strict=True):
+            host["os"] = {"version": {"full_version": release}}
+        assert read(answers).vms[2].shares == expected
+
+
 def test_import_and_simulate(tmp_path, cli):
     for name, answer in dump().items():
         (tmp_path / name).write_text(json.dumps(answer))
@@ -139,6 +309,13 @@ def test_800_machines_on_34_hosts(read):
     [
         ({"hosts.json": {"host": [{"href": "/ovirt-engine/api/hosts/1", "name": "x"}]}}, "no host with processors"),
         ({"vms.json": '{"vm": ['}, "no JSON"),
+        ({"vms.json": "<vms><vm>"}, "vms.json:1"),
+        ({"vms.json": "<vms"}, "no XML"),
+        ({"vms.json": '<!DOCTYPE vms [<!ENTITY a "b">]><vms><vm><name>&a;</name></vm></vms>'}, "DTDForbidden"),
+        ({"vms.json": "<vms><vm><name>&a;</name></vm></vms>"}, "undefined entity"),
+        ({"vms.json": "<?xml version='1.0' encoding='odd'?><vms/>"}, "unknown encoding"),
+        ({"vms.json": "<vms>" + "<vm>" * 99}, "source-too-large"),
+        ({"vms.json": "<vms>" + "<vm/>" * ovirt_xml.MAX_ELEMENTS}, "source-too-large"),
         (
             {"vms.json": {"vm": [{"name": "x", "cpu": {"topology": {"cores": 10**6, "sockets": 10**6}}}]}},
             "x/cpu/topology",
@@ -153,9 +330,10 @@ def test_what_is_wrong_is_one_clear_error(read, changed, words):
 
 
 def test_other_json_and_too_much(read, tmp_path, monkeypatch):
-    (tmp_path / "a.json").write_text('{"host": [{"name": "x"}]}')
-    with pytest.raises(SourceError, match="no reader recognises"):
-        sources.read([str(tmp_path / "a.json")])
+    for text in ('{"host": [{"name": "x"}]}', "<hosts><host/></hosts>", "<x href='/ovirt-engine/api/vms'/>"):
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(SourceError, match="no reader recognises"):
+            sources.read([str(tmp_path / "a.json")])
     for limit, value in (("MOST_FILES", 2), ("MOST_ALL_BYTES", 100), ("MOST_ENTITIES", 1)):
         with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
             patched.setattr(ovirt if limit == "MOST_ENTITIES" else export_files, limit, value)
@@ -163,6 +341,23 @@ def test_other_json_and_too_much(read, tmp_path, monkeypatch):
 
 
 values = st.sampled_from(["", "0", "-1", "1e400", "٣", "9" * 4000, "\x1b[31m", None, True, [], {}, [{}], 2**70, 0.5])
+
+
+texts = st.sampled_from(["", "0", "-1", "1e400", "٣", "9" * 4000, "\x1b", "&#0;", "<a/>", "<", "]]>", "<!-- -->"])
+
+
+@given(data=st.data())
+def test_any_xml_gives_an_inventory_or_a_source_error(data, read):
+    answers = in_xml(dump())
+    name = data.draw(st.sampled_from(sorted(answers)))
+    cut, end = (data.draw(st.integers(0, len(answers[name]))) for _ in range(2))
+    answers[name] = answers[name][:cut] + data.draw(texts) + answers[name][end:]
+    try:
+        found = read(answers)
+    except SourceError as error:
+        assert "help:" in str(error)
+    else:
+        assert all(vm.vcpus >= 1 for vm in found.vms)
 
 
 @given(data=st.data())

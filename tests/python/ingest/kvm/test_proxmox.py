@@ -351,6 +351,18 @@ def test_control_groups_of_version_1(read):
     assert read(answers).vms[0].shares == round(1000 * 200 / 1024)
 
 
+@pytest.mark.parametrize("mode", [None, "", 7])
+def test_control_groups_of_an_unknown_version(read, mode):
+    answers = dump()
+    assert not any("stat -fc" in each.text for each in read(answers).assumptions)
+    for each in answers["/cluster/resources"]:
+        each["cgroup-mode"] = mode
+    found = read(answers)
+    assert [vm.shares for vm in found.vms[:2]] == [2000, 100_000]
+    (told,) = [each for each in found.assumptions if "check with `stat -fc %T /sys/fs/cgroup`" in each.text]
+    assert "db" in told.subject
+
+
 def test_what_is_missing_is_named_and_costs_only_its_part(read):
     answers = dump()
     for path in list(answers):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu
 from tests.python.ingest.kvm.test_libvirt_import import CELLS, PINS, TUNE, VIRTIO, capabilities
+from tests.python.ingest.test_storage_paths import MULTIPATH
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import outside, sources
@@ -126,6 +127,15 @@ def test_a_host_is_told_by_any_of_three(tmp_path, files, shape, memory, clock):
     assert "kernel version: which scheduler the host has" in {gap.costs for gap in found.gaps}
 
 
+def test_a_host_that_is_itself_a_vm(tmp_path):
+    """libvirt runs on it, so it is a host, even without VT-x."""
+    told = "Architecture: x86_64\nModel name: Xeon @ 2.40GHz\nHypervisor vendor: KVM\nVirtualization type: full\n"
+    folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), lscpu_txt=told, db_xml=domain())
+    found = sources.read([str(folder)])
+    assert found.hosts[0].clock_hz == 2.4e9
+    assert "under another hypervisor (KVM)" in next(each.text for each in found.assumptions if "kvm1" in each.subject)
+
+
 def test_a_pool_with_more_free_than_it_has(tmp_path, cli):
     pool = POOL.replace("400", "4000")
     folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), pool_xml=pool, db_xml=domain())
@@ -154,6 +164,55 @@ def test_clusters_are_folders_of_hosts(tmp_path):
     assert all(vm.powered_on for vm in found.vms)
     named = sources.read([str(tmp_path / "prod" / "kvm1"), str(tmp_path / "prod" / "kvm2")])
     assert [(host.name, host.cluster) for host in named.hosts] == [("kvm1", None), ("kvm2", None)]
+
+
+SHARES = "<cputune><shares>{}</shares></cputune>"
+
+
+def test_shares_are_relative_to_the_default_of_each_host(tmp_path):
+    """Hosts of both versions of control groups, and hosts that do not show theirs."""
+    hosts = {
+        "kvm1": ((512, 2048, None), {"cgroup_txt": "tmpfs\n"}, [500, 2000, 1000], "groups of version 1"),
+        "kvm2": ((50, 512, None), {"cgroup_txt": "cgroup2fs"}, [500, 5120, 1000], "groups of version 2"),
+        "kvm3": ((100, 2048), {}, [1000, 20480], "check with `stat -fc %T /sys/fs/cgroup`"),
+        "kvm4": ((1024, 10_001), {}, [1000, 9767], "groups of version 1: a VM"),
+        "kvm5": ((1, 1024), {}, [10, 10_240], "groups of version 2: a VM"),
+        "kvm6": ((None,), {}, [1000], "a VM of default weight has 1000 shares"),
+        "kvm7": ((20_000, None), {"cgroup_txt": "cgroup2fs"}, [200_000, 1000], "groups of version 2"),
+    }
+    for host, (weights, files, _, _) in hosts.items():
+        vms = {
+            f"{host}-{number}_xml": domain(f"{host}-{number}", SHARES.format(weight) if weight else "")
+            for number, weight in enumerate(weights)
+        }
+        write(tmp_path / "dump" / host, capabilities_xml=capabilities(1, 8, 2), **files, **vms)
+    found = sources.read([str(tmp_path / "dump")])
+    assert not found.unused
+    for host, (_, _, shares, told) in hosts.items():
+        assert [vm.shares for vm in found.vms if vm.host == host] == shares
+        assert [told in each.text for each in found.assumptions if host in each.subject].count(True) == 1, host
+    assert len([each for each in found.assumptions if "check with" in each.text]) == 1
+
+
+def test_an_assumed_version_of_control_groups_is_told_first(tmp_path, cli):
+    weighted = domain(inside=SHARES.format(2048), identity=" id='1'")
+    folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), db_xml=weighted)
+    done = cli("import", "kvm1", "-o", "cluster.yaml")
+    assert "warning: host kvm1: assumed control groups of version 2 (default weight 100" in done.stderr.splitlines()[0]
+    write(folder, cgroup_txt="tmpfs\n")
+    done = cli("import", "kvm1", "-o", "cluster.yaml")
+    assert done.returncode == 0
+    assert "warning" not in done.stderr
+
+
+def test_path_policies_of_luns_are_named_once(tmp_path):
+    for host in ("kvm1", "kvm2"):
+        files = {"multipath_txt": MULTIPATH, f"{host}_xml": domain(host)}
+        write(tmp_path / "dump" / host, capabilities_xml=capabilities(1, 8, 2), **files)
+    found = sources.read([str(tmp_path / "dump")])
+    (told,) = [each.text for each in found.assumptions if each.subject == "path policies of LUNs"]
+    assert told.startswith("1 service-time, 1 queue-length (2 to 4 paths each)"), "LUNs that both hosts share"
+    assert not found.unused
 
 
 def test_files_that_do_not_say_what_runs(tmp_path):
@@ -220,6 +279,11 @@ def test_folders_that_are_none_and_too_much(tmp_path, monkeypatch):
         (NODEINFO.encode(), "nodeinfo"),
         (UNAME.encode(), "uname"),
         (VERSION.encode(), "version"),
+        (b"cgroup2fs\n", "cgroup"),
+        (b"tmpfs", "cgroup"),
+        (MULTIPATH.encode(), "multipath"),
+        (b"3600a0980 dm-1 NETAPP,LUN\n[size=1.0G]", None),
+        (b"tmpfs /run tmpfs rw 0 0\n", None),
         (b"Architecture:          x86_64\n", "lscpu"),
         (b"available: 2 nodes (0-1)\n", "numactl"),
         (b"Linux", None),

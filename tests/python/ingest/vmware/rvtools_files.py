@@ -83,6 +83,11 @@ HEADERS: Mapping[str, Sequence[str]] = {
         *("Cluster name", "Cluster capacity MiB", "Cluster free space MiB", "Block size", "Version", "URL"),
         *("Object ID", *_SDK),
     ),
+    "vMultiPath": (
+        *(*_PLACE, "Datastore", "Disk", "Display name", "Policy", "Oper. State"),
+        *(f"Path {number}{state}" for number in range(1, 9) for state in ("", " state")),
+        *("vStorage", "Queue depth", "Vendor", "Model", "Revision", "Level", "Serial #", "UUID", "Object ID", *_SDK),
+    ),
     "vNIC": (*_PLACE, "Network Device", "Driver", "Speed", "Duplex", "MAC", "Switch", *_SDK),
     "vLicense": ("Name", "Key", "Labels", "Cost Unit", "Total", "Used", "Expiration Date", "Features", *_SDK),
     "vHealth": ("Name", "Message", "Message type", *_SDK),

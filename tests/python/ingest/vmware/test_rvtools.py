@@ -206,6 +206,25 @@ def test_flags(written: object, on: bool, tmp_path: Path) -> None:
     assert found.hosts[0].threads_per_core == (2 if on else 1)
 
 
+def test_path_policies_of_luns_are_named(tmp_path: Path) -> None:
+    paths = {f"Path {number}": f"vmhba{number}:C0:T0:L1" for number in range(1, 5)}
+
+    def change(tabs: Tabs) -> None:
+        for host in ("esx01", "esx02"):
+            tabs["vMultiPath"] += [
+                {"Host": host, "Disk": "naa.1", "Policy": "VMW_PSP_RR", "Oper. State": "ok", **paths},
+                {"Host": host, "Disk": "naa.2", "Policy": "VMW_PSP_RR", **paths, "Path 8": "vmhba9"},
+                {"Host": host, "Disk": "naa.3", "Policy": "VMW_PSP_MRU", "Path 1": "vmhba1", "Path 2": "vmhba2"},
+                {"Host": host, "Disk": f"mpx.{host}", "Policy": "VMW_PSP_FIXED", "Path 1": "vmhba0"},
+            ]
+
+    found = _read(tmp_path, change)
+    (told,) = [each.text for each in found.assumptions if each.subject == "path policies of LUNs"]
+    assert told.startswith("2 round-robin, 1 most-recently-used (2 to 5 paths each): not imported")
+    assert "vMultiPath/Oper. State" in found.unused
+    assert not {"vMultiPath", "vMultiPath/Policy", "vMultiPath/Disk", "vMultiPath/Path 3"} & set(found.unused)
+
+
 @pytest.mark.parametrize(
     ("tab", "column", "costs"),
     [

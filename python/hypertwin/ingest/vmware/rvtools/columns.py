@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 from hypertwin.ingest.outside import Gap
 
+PATHS = 8
+"""Number of paths of a LUN that have a column in vMultiPath."""
 _PLACE: Mapping[str, tuple[str, ...]] = {
     "host": ("host",),
     "cluster": ("cluster",),
@@ -107,6 +109,12 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "cluster": ("clustername", "cluster"),
         "url": ("url",),
         "vcenter": _PLACE["vcenter"],
+    },
+    "vMultiPath": {
+        **_PLACE,
+        "disk": ("disk",),
+        "policy": ("policy",),
+        **{f"path{number}": (f"path{number}",) for number in range(1, PATHS + 1)},
     },
     "vCluster": {
         "name": ("name", "cluster"),

@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import outside, storage_paths
 from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware.availability import threshold_of_rate
 from hypertwin.ingest.vmware.power_policy import power_policy
 from hypertwin.ingest.vmware.rvtools import cells
-from hypertwin.ingest.vmware.rvtools.columns import COSTS, TAB_COSTS, TABS, column_name
+from hypertwin.ingest.vmware.rvtools.columns import COSTS, PATHS, TAB_COSTS, TABS, column_name
 from hypertwin.ingest.vmware.rvtools.places import Names, Place, place
 from hypertwin.ingest.vmware.rvtools.tables import Row, Table, Tabs
 
@@ -55,11 +55,18 @@ class Export:
         if any((cells.number(row.get("limit")) or -1) >= 0 for row in self.table("vRP").rows):
             text = "their limits, reservations and shares are no part of scenarios"
             self.assumptions.append(Assumption("resource pools", text))
+        self.assumptions += storage_paths.assumption(self._luns())
 
     @property
     def seconds(self) -> float:
         """Time of the export, in seconds since an origin shared by all exports."""
         return (self.made - datetime(1970, 1, 1)).total_seconds() if self.made else 0.0
+
+    def _luns(self) -> Iterator[tuple[str, str, int]]:
+        """Yield name, policy and number of paths of each LUN of a host."""
+        for row in self.table("vMultiPath").rows:
+            paths = sum(bool(cells.text(row.get(f"path{number}"))) for number in range(1, PATHS + 1))
+            yield cells.text(row.get("disk")), cells.text(row.get("policy")), paths
 
     def table(self, tab: str) -> Table:
         """Return a tab, or an empty tab if the export lacks it."""
