@@ -144,6 +144,8 @@ class Vm:
     demand: Demand | None = None
     storage_appliance: bool = False
     """True if the VM serves storage to its host, such as a Nutanix CVM or a ScaleIO SVM."""
+    live_migration: bool = True
+    """False if the VM cannot migrate while it runs: a container, or a VM with devices of its host."""
     ready_pct: float | None = None
     """Ready time of the vCPUs of the VM, in per cent of each vCPU."""
     memory_consumed_bytes: int | None = None

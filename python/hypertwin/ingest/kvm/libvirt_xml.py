@@ -259,6 +259,7 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
         memory_reservation_bytes=memory if locked else _bytes(tree.find("memtune/min_guarantee")),
         memory_limit_bytes=None if locked else _bytes(tree.find("memtune/hard_limit")),
         huge_pages=tree.find("memoryBacking/hugepages") is not None,
+        live_migration=tree.find("devices/hostdev") is None,
     )
     weight = outside.number(_text(tree, "cputune/shares"))
     limit, active = _limit_cores(tree, now), tree.get("id") is not None

@@ -60,6 +60,9 @@ UNKNOWN_VERSION = "Proxmox VE of unknown version"
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_HOST_DEVICE = re.compile("(hostpci|usb|serial|parallel)[0-9]{1,2}")
+"""Keys of devices of the host, which prevent live migration (qemu-server, PVE/QemuServer.pm,
+`check_local_resources`)."""
 _BUSES = re.compile("(ide|sata|scsi|virtio|rootfs|mp)([0-9]{0,3})")
 _READ = re.compile(
     r"cluster/(resources|status|ha/(rules|groups|resources))|"
@@ -479,6 +482,7 @@ def _vm(
         disks=disks,
         guest_os=outside.name(json_fields.text(config.get("ostype"))) or None,
         demand=demand,
+        live_migration=not (is_container or any(_is_host_device(key, value) for key, value in config.items())),
         memory_consumed_bytes=_occupied(resource, told) if running else None,
         memory_shares=(weight_of_memory or DEFAULT_MEMORY_SHARES) if balloons else None,
         huge_pages=huge,
@@ -487,6 +491,11 @@ def _vm(
         storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
         snapshots=_snapshots(answers.get(f"{_path(resource)}/snapshot")),
     )
+
+
+def _is_host_device(key: str, value: Any) -> bool:
+    """True for a device of the host. USB over SPICE and serial sockets move with the VM."""
+    return _HOST_DEVICE.fullmatch(key) is not None and not json_fields.text(value).startswith(("spice", "socket"))
 
 
 def _occupied(resource: Fields, told: Told) -> int | None:

@@ -171,6 +171,8 @@ def _entry(
             entry["affinity"] = Quoted(vm.affinity)
         else:
             notes.vm(vm.name, "affinity left out: not logical CPUs of its host")
+    if not vm.live_migration:
+        entry["live_migration"] = False
     if vm.storage_appliance:
         entry["storage_appliance"] = True
     return entry

@@ -74,7 +74,8 @@ def evacuate(
     made_empty = _emptied(problem, host, _of_others(failures, host) if safe else ())
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
     notes = [*already_wrong(problem, eased, made_empty.given_up), *_appliances(migrations, name)]
-    notes += [f"{vm} stays on {name}: {why}." for vm, why in stays]
+    for why in dict.fromkeys(why for _, why in stays):
+        notes.append(f"Not evacuated: {some([vm for vm, of in stays if of == why], 8)} ({why}).")
     notes += [_given_up(name, rule) for rule in made_empty.given_up]
     if found.place is None:
         return Evacuation(found, _nothing(problem.at), False, stays, {}, {}, tuple(notes))
@@ -282,7 +283,7 @@ def _why_stuck(problem: Problem, units: Units, vm: int, host: int) -> str:
     if problem.vms[vm].stays_on_host:
         return "local disks, or CPU affinity"
     if not problem.vms[vm].live_migration:
-        return "no live migration: power it off, and start it on another host"
+        return "no live migration: power off, and start on another host"
     if not problem.fits[vm, others].any():
         return "no other host has its hypervisor, vCPUs, memory and storage"
     if not problem.allowed[vm, others].any():

@@ -251,6 +251,12 @@ def test_what_is_said_of_memory(inside, reserved, limit, huge):
     assert vm.huge_pages is huge
 
 
+def test_devices_of_the_host_prevent_live_migration():
+    device = "<devices><hostdev mode='subsystem' type='pci' managed='yes'/></devices>"
+    for inside, moves in (("", True), (device, False)):
+        assert libvirt_xml.domain(domain_xml(inside), USUAL, "here").vm.live_migration is moves
+
+
 def test_disks():
     told = libvirt_xml.domain(domain_xml(DISKS), USUAL, "here")
     assert [(each.target, each.path, each.pool) for each in told.disks] == [

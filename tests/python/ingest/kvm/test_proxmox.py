@@ -259,9 +259,27 @@ def test_a_container_is_a_vm_of_its_limits(read):
         (2**40, "ceph"),
     ]
     assert ct.restart_priority is None, "ct:300 is an HA resource"
+    assert not ct.live_migration
     del config["cores"]
     container["maxcpu"] = 48
     assert read(answers).vms[-1].vcpus == 48, "all of its node"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "moves"),
+    [
+        ("hostpci0", "mapping=gpu,pcie=1", False),
+        ("usb1", "host=046d:c52b", False),
+        ("usb0", "spice,usb3=1", True),
+        ("serial0", "socket", True),
+        ("serial1", "/dev/ttyS0", False),
+        ("usbs", "1", True),
+    ],
+)
+def test_devices_of_the_host_prevent_live_migration(read, key, value, moves):
+    answers = dump()
+    answers["/nodes/pve1/qemu/100/config"] = {**DB, key: value}
+    assert next(vm for vm in read(answers).vms if vm.name == "db").live_migration is moves
 
 
 def _month(step: int, used: list[float | None], cpus: int) -> list[dict[str, Any]]:

@@ -55,7 +55,9 @@ def test_a_host_is_emptied_and_others_bear_less():
 
 def test_who_stays_is_named_with_the_reason():
     local = vm("a", 10, affinity="0-1")
+    container = vm("a", 5, live_migration=False)
     vms = {"fixed": local, "pinned": vm("a", 5), "free": vm("a", 5), "with-it": vm("a", 5), "other": vm("b", 5)}
+    vms |= {"ct-1": container, "ct-2": container}
     rules = [
         {"name": "licence", "kind": "run-on", "vms": ["pinned"], "hosts": ["a"], "mandatory": True},
         {"name": "pair", "kind": "keep-together", "vms": ["pinned", "with-it"], "mandatory": True},
@@ -63,10 +65,13 @@ def test_who_stays_is_named_with_the_reason():
     _, found = emptied(made(THREE, vms, rules=rules), "a")
     assert not found.feasible
     assert dict(found.stays) == {
+        "ct-1": "no live migration: power off, and start on another host",
+        "ct-2": "no live migration: power off, and start on another host",
         "fixed": "local disks, or CPU affinity",
         "pinned": "rule licence",
         "with-it": "affinity to pinned, and no other host can run all",
     }
+    assert "Not evacuated: ct-1, ct-2 (no live migration: power off, and start on another host)." in found.notes
     assert [move["vm"] for move in found.order.moves] == ["free"]
     assert "empty_host" not in found.order.steps[-1]
 

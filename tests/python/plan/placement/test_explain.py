@@ -35,6 +35,12 @@ def test_a_vm_that_stays_and_what_elsewhere_would_cost():
     }
 
 
+def test_a_vm_without_live_migration_stays():
+    found = explained(made(HOSTS, {"v": vm("a", 40, live_migration=False)}), "v")
+    assert found["reasons"][0] == "without live migration, it stays on a"
+    assert set(found["elsewhere"].values()) == {"it has no live migration"}
+
+
 def test_rules_and_policies_are_named():
     rules: list[dict[str, Any]] = [
         {"name": "apart", "kind": "keep-apart", "vms": ["v", "w"]},
