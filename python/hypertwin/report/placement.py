@@ -244,7 +244,8 @@ def _notes(found: Plan) -> Iterator[str]:
     works = [each["text"] for each in found["fixes"] if each["works"]]
     if works:
         yield f"Fixes, any one (each checked): {' | '.join(works)}"
-    yield from (note for note in found["notes"] if note.startswith(("Already ", "Not evacuated: ", "Should rules that ")))
+    shown = ("Already ", "Not evacuated: ", "Should rules that ")
+    yield from (note for note in found["notes"] if note.startswith(shown))
     limits, cpu = found["limits"], found["demand"].get("cpu")
     yield (
         f"Limits: {v.percent(limits['cpu_pct'])} of CPU, {v.percent(limits['memory_pct'])} of memory."

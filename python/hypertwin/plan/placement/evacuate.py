@@ -74,8 +74,10 @@ def evacuate(
     made_empty = _emptied(problem, host, _of_others(failures, host) if safe else ())
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
     notes = [*already_wrong(problem, eased, made_empty.given_up), *_appliances(migrations, name)]
-    for why in dict.fromkeys(why for _, why in stays):
-        notes.append(f"Not evacuated: {some([vm for vm, of in stays if of == why], 8)} ({why}).")
+    notes += [
+        f"Not evacuated: {some([vm for vm, of in stays if of == why], 8)} ({why})."
+        for why in dict.fromkeys(why for _, why in stays)
+    ]
     notes += [_given_up(name, rule) for rule in made_empty.given_up]
     if found.place is None:
         return Evacuation(found, _nothing(problem.at), False, stays, {}, {}, tuple(notes))
