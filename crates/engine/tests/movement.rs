@@ -505,7 +505,12 @@ fn a_storage_appliance_waits_for_its_host() {
         json!({"failures": [{"at": "5 s", "fails": ["h-1"], "returns": "40 s"}]}),
     );
     let failed = report(&text);
-    assert_eq!(outages(&failed, "restart_s", "cvm"), [40.0]);
+    assert_eq!(
+        failed["vms"]["cvm"]["down_s"],
+        json!(45.0),
+        "until its host is back, and has booted it"
+    );
+    assert_eq!(failed["unplaced"], json!([]));
     assert_eq!(failed["vms"]["cvm"]["host"], json!("h-1"));
     text["failures"] = json!([]);
     text["events"] = json!([{"at": "5 s", "maintenance": "h-1"}]);
