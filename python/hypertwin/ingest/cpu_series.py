@@ -40,7 +40,7 @@ class Series:
         return {"over_s": float(len(self.used) * self.step_s), "counter": self.counter, "at": _iso(max(self.times))}
 
     def times_cpus(self, cpus: float) -> Series:
-        """Return the series in CPUs, if it has shares of so many CPUs."""
+        """Return the series in CPUs, if its values are shares of these CPUs."""
         return replace(self, used=array("d", (share * cpus for share in self.used)))
 
     def demand(self, clock_mhz: float) -> Demand:
