@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -41,6 +42,8 @@ LIMIT = 100
 STATS_LIMIT = 25
 """VMs of a page of statistics: a month of one has 0.1 MB."""
 MAX_PAGES = 1_000
+MAX_LATE = 3
+"""Number of statistics of hosts that are not answered before no others are asked for."""
 STEP_S = 3_600
 DAYS = 30
 DAYS_OF_ALL = 7
@@ -112,7 +115,7 @@ class Server(http_json.Client):
         if status != 200:
             role = _ROLES[path.partition("/")[0]]
             reasons = {403: f"{FORBIDDEN} {role}", 404: LATER, 429: "too many requests"}
-            raise MissingError(reasons.get(status, f"status {status}"))
+            raise MissingError(reasons.get(status, f"status {status}"), is_node=status in SERVICE.repeated)
         answer = self.json(path, data)
         if not isinstance(answer, dict):
             hint = self.service.hint
@@ -127,8 +130,7 @@ class Server(http_json.Client):
             yield answer
             count = len(objects(answer.get("data")))
             seen += count
-            total = prism_v4.total(answer)
-            if count == 0 or (seen >= total if total is not None else count < limit):
+            if count == 0 or not prism_v4.has_more(answer, seen):
                 return
         allowed = f"at most {MAX_PAGES} pages"
         outside.refuse(str(self.address), path, "more", allowed, "import saved responses", "source-too-large")
@@ -141,6 +143,8 @@ class _Collection:
         self.server = server
         self.found = Answers()
         self.versions: dict[str, str] = {}
+        self.unanswered: Counter[str] = Counter()
+        """Statistics of hosts that were not answered, by reason."""
         self.end = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
     def answers(self) -> Answers:
@@ -161,7 +165,7 @@ class _Collection:
         families = {"esxi" if each.get("hypervisor_type") == "ESX" else "ahv" for each in self._hosts().values()}
         for family in sorted(families):
             self._ask(f"{family}/config/vms", "vmm", f"{family}/config/vms")
-        if not self.found.vms and not self.server.missing:
+        if not self.found.vms and not any(kind.endswith("config/vms") for kind, _ in self.server.missing):
             self.server.miss("config/vms", f"no VM is visible: needs the role {_ROLES['vmm']}")
         if "ahv" in families:
             for policies in _POLICIES:
@@ -227,12 +231,15 @@ class _Collection:
             self.server.miss("stats/vms", reason)
 
     def _take_vm_stats(self, path: str, select: str, days: int) -> bool:
-        """Store the pages of statistics. Return false if the first has none with times."""
+        """Store the pages of statistics. Return false without values, or as soon as values have no times."""
+        is_timed = False
         for answer in self.server.pages(path, STATS_LIMIT, {**self._span(days), "$select": select}):
             prism.take(answer, str(self.server.address), self.found)
-            if all(each.series is None for each in self.found.usage.values()):
+            measured = [each for each in self.found.usage.values() if each.cpu_ppm is not None]
+            is_timed = any(each.series is not None for each in measured)
+            if measured and not is_timed:
                 return False
-        return True
+        return is_timed
 
     def _add_host_stats(self) -> None:
         """Store the statistics of hosts, several at a time."""
@@ -253,12 +260,14 @@ class _Collection:
     def _of_host(self, uuid: str, cluster: str) -> dict[str, Any] | None:
         """Return the statistics of a host, of all metrics if the release has no others."""
         path = self._path("clustermgmt", f"stats/clusters/{cluster}/hosts/{uuid}")
-        reason = ""
-        for select in ({"$select": OF_HOSTS}, {}):
+        reason = self.unanswered.most_common(1)[0][0] if self.unanswered.total() >= MAX_LATE else ""
+        for select in () if reason else ({"$select": OF_HOSTS}, {}):
             try:
                 return self.server.get(path, {**self._span(DAYS), **select})
             except MissingError as error:
                 reason = reason or error.reason
+                if error.is_node:
+                    self.unanswered[error.reason] += 1
                 if error.is_node or error.reason.startswith(FORBIDDEN):
                     break
         self.server.miss("stats/hosts", reason)

@@ -190,6 +190,13 @@ def total(answer: Any) -> int | None:
     return whole(below(answer, "metadata").get("totalAvailableResults"))
 
 
+def has_more(answer: Any, seen: int) -> bool:
+    """True if a list has more pages after this one, which ends with the entity of number `seen`."""
+    if (count := total(answer)) is not None:
+        return seen < count
+    return any(each.get("rel") == "next" for each in objects(below(answer, "metadata").get("links")))
+
+
 def is_error(kind: str) -> bool:
     """True for the type of an error response."""
     return kind.endswith(".error.ErrorResponse")

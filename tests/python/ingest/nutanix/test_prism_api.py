@@ -70,6 +70,34 @@ def test_lists_of_several_pages(tmp_path: Path) -> None:
     assert len(stats) == -(-len(estate.on) // prism_api.STATS_LIMIT)
 
 
+def test_a_list_that_does_not_count_is_read_by_its_links(tmp_path: Path) -> None:
+    estate, answers = small()
+
+    def instead(path: str) -> nutanix_server.Reply | None:
+        if "ahv/config/vms" not in path:
+            return None
+        at = int(path.partition("$page=")[2].partition("&")[0])
+        page = nutanix.envelope(path, answers["vmm/ahv/config/vms"][3 * at : 3 * at + 3])
+        if at < 2:
+            page["metadata"]["links"].append({"rel": "next", "href": "https://elsewhere.example.com/"})
+        return 200, json.dumps(page).encode()
+
+    with serving(answers, tmp_path, instead) as central:
+        agrees(imported(central.address()), estate)
+
+
+def test_vms_without_figures_on_the_first_page_hide_no_others(tmp_path: Path) -> None:
+    estate = make(3, hosts=5, vms=60)
+    answers = nutanix.answers(estate)
+    silent = answers["vmm/ahv/stats/vms"][: prism_api.STATS_LIMIT]
+    for vm in silent:
+        del vm["stats"][1:]
+    with serving(answers, tmp_path) as central:
+        live = sources.read([central.address()])
+    assert sum(vm.demand is not None for vm in live.vms) == len(estate.on) - len(silent)
+    assert not any("$select=*" in path for path in central.asked if "stats/vms" in path)
+
+
 @pytest.mark.parametrize("newest", [0, 1, 2, 3, 9])
 def test_each_release_is_asked_in_a_version_that_it_has(tmp_path: Path, newest: int) -> None:
     estate, answers = small(cvms=True)
@@ -184,6 +212,18 @@ def test_late_answers_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         pytest.raises(UnreachableError, match=r"no answer in time .config/hosts"),
     ):
         sources.read([central.address()])
+
+
+def test_statistics_of_hosts_that_stay_late_are_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_json, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(http_json, "CONNECTIONS", 1)
+    estate = make(3, hosts=8, vms=20, fill=0.2)
+    with serving(nutanix.answers(estate), tmp_path, late={"stats/clusters": 1.0}) as central:
+        live = sources.read([central.address()])
+    assert "stats/hosts (no answer in time, 8 times)" in {gap.what for gap in live.gaps}
+    assert sum("stats/clusters" in path for path in central.asked) == prism_api.MAX_LATE
 
 
 def test_a_wrong_secret_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
