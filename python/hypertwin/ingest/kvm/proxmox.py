@@ -9,6 +9,7 @@ CPU; `cpu` is the busy share of logical CPUs), PVE/LXC/Config.pm and PVE/HA/Rule
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -201,7 +202,7 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         if host is not None:
             hosts[host.name] = host
     if not hosts:
-        allowed = "an answer to /cluster/resources with a node that is online"
+        allowed = "a node that is online, with its size (needs Sys.Audit on /nodes)"
         refuse(
             source,
             RESOURCES,
@@ -215,9 +216,13 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
     }
     both = (*by_kind.get("qemu", ()), *by_kind.get("lxc", ()))
     listed = [each for each in both if json_fields.whole(each.get("vmid"))]
-    guests = [each for each in listed if "maxmem" in each or f"{_path(each)}/config" in answers]
+    guests = [
+        each
+        for each in listed
+        if json_fields.name(each, "node") in hosts and ("maxmem" in each or f"{_path(each)}/config" in answers)
+    ]
     if len(guests) < len(listed):
-        text = "left out: their size is unknown, as it is for guests of a node that is offline"
+        text = "left out: their node is left out, or their size is unknown"
         told.of_all.append(Assumption(counted(len(listed) - len(guests), "guest"), text))
     names = _unique_names(guests)
     stores = _stores(by_kind.get("storage", ()))
@@ -229,14 +234,14 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         )
         for each, alone in zip(guests, unmanaged, strict=True)
     ]
-    if "lxc" in by_kind:
+    if containers := sum(each.get("type") == "lxc" for each in guests):
         text = "containers (LXC) are simulated as VMs: a shared kernel and page cache are not modelled"
-        told.of_all.append(Assumption(f"{counted(len(by_kind['lxc']), 'container')}", text))
+        told.of_all.append(Assumption(counted(containers, "container"), text))
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
         told.lacks("/cluster/ha/rules or groups", "placement rules")
     ha = _restarted(managed, guests, told)
-    ceph = proxmox_ceph.read(answers, source, vms)
+    ceph, together = proxmox_ceph.read(answers, source, vms), _together(guests, answers, hosts)
     return Inventory(
         source,
         "proxmox",
@@ -246,7 +251,7 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         rules,
         [*told.gaps, *ceph.gaps],
         [*told.assumed, *ceph.assumed],
-        [Cluster(cluster, ha=ha, restarts_by="proxmox", **_together(guests, answers, hosts))] if cluster else [],
+        [Cluster(cluster or "", ha=ha, restarts_by="proxmox", **together)] if cluster or together else [],
         _unused(answers),
         ceph.pools,
     )
@@ -255,8 +260,8 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
 def _together(guests: Sequence[Fields], answers: Answers, hosts: Mapping[str, Host]) -> dict[str, Any]:
     """Return the CPU of running guests at the same times, or an empty dict unless known for all."""
     running = [each for each in guests if each.get("status") == "running"]
-    placed = [(_series(each, answers), hosts.get(json_fields.name(each, "node"))) for each in running]
-    known = [(series, _clock_mhz(host)) for series, host in placed if series is not None and host is not None]
+    placed = [(_series(each, answers), hosts[json_fields.name(each, "node")]) for each in running]
+    known = [(series, _clock_mhz(host)) for series, host in placed if series is not None]
     return proxmox_series.together(known) if known and len(known) == len(running) else {}
 
 
@@ -310,6 +315,9 @@ def _unused(answers: Answers) -> list[str]:
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
     """Return a node, or None if its size is unknown, for example while it is offline."""
     name = json_fields.name(resource, "node")
+    if resource.get("status") == "offline":  # its last figures stay in the list for 5 min
+        told.of_node(name or "a node", "left out with its guests: it is offline")
+        return None
     status = answers.get(f"nodes/{resource.get('node')}/status")
     status = status if isinstance(status, dict) else {}
     info = status.get("cpuinfo")
@@ -319,7 +327,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     memory = json_fields.whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
     memory = memory or json_fields.whole(resource.get("maxmem"))
     if not name or not cpus or not memory:
-        told.of_node(name or "a node", "left out: its CPUs and memory are unknown (offline?)")
+        told.of_node(name or "a node", "left out with its guests: its size is unknown (needs Sys.Audit on it)")
         return None
     if cpus > linux_host.MOST_CPUS:
         refuse(
@@ -425,8 +433,9 @@ def _vm(
             "topology, limits, weights, affinity and disks of VMs",
         )
         config = {}
-    host = hosts.get(node)
-    seen = json_fields.whole(resource.get("maxcpu")) or 1
+    host = hosts[node]
+    # a container with `cpulimit` and without `cores` has a `maxcpu` of that
+    seen = max(math.ceil(json_fields.number(resource.get("maxcpu")) or 1), 1)
     cores, sockets = json_fields.whole(config.get("cores")), json_fields.whole(config.get("sockets")) or 1
     cores = cores or (seen if is_container else 1)  # a container without `cores` may use all CPUs of its node
     most = cores * sockets if config else seen
@@ -443,7 +452,7 @@ def _vm(
         told.of_vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
 
     limit = json_fields.number(config.get("cpulimit"))
-    clock_mhz = None if host is None else _clock_mhz(host)
+    clock_mhz = _clock_mhz(host)
     version = versions.get(node) if versions.get(node) in linux_host.DEFAULT_WEIGHTS else None
     weight = json_fields.whole(config.get("cpuunits"))
     if weight is not None and version is None:
@@ -454,12 +463,12 @@ def _vm(
     running = resource.get("status") == "running"
     demand = None
     series = _series(resource, answers) if running else None
-    if series is not None and clock_mhz is not None:
+    if series is not None:
         demand = series.demand(clock_mhz)
         if series.step_s > LONG_STEP_S:
             told.of_vm(name, f"demand is from {series.counter}: shorter peaks are not in it")
-    elif running and cpu is not None and clock_mhz is not None and 0 <= cpu <= 1_000:
-        used = cpu * (json_fields.whole(resource.get("maxcpu")) or vcpus)
+    elif running and cpu is not None and 0 <= cpu <= 1_000:
+        used = cpu * (json_fields.number(resource.get("maxcpu")) or vcpus)
         demand = Demand(used * clock_mhz, None, "cpu of /cluster/resources, about 10 s")
         told.lacks("nodes/NODE/qemu/VMID/rrddata", "demand over a month (that of about 10 s is used)")
     elif running:
@@ -469,13 +478,13 @@ def _vm(
         name,
         vcpus,
         memory,
-        host=node if host is not None else None,
-        cluster=host.cluster if host is not None else None,
+        host=node,
+        cluster=host.cluster,
         powered_on=running,
         is_template=json_fields.flag(resource.get("template")) or json_fields.flag(config.get("template")),
         cores_per_socket=cores if config and not is_container and vcpus % cores == 0 else None,
         shares=linux_host.shares(weight, version) if config else None,
-        limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus and clock_mhz is not None else None,
+        limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus else None,
         cpu_hot_add="cpu" in json_fields.text(config.get("hotplug")).split(",") if config else None,
         affinity=_affinity(config, host, name, told),
         numa=_numa(config, sockets, cores, vcpus, name, told),
@@ -535,10 +544,10 @@ def _memory(config: Fields, resource: Fields) -> int | None:
     return 512 * 2**20 if config and "memory" not in config else json_fields.whole(resource.get("maxmem"))
 
 
-def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str | None:
+def _affinity(config: Fields, host: Host, name: str, told: Told) -> str | None:
     """Return the CPUs of `affinity`, renumbered for a scenario."""
     text = json_fields.text(config.get("affinity"))
-    if not text or host is None:
+    if not text:
         return None
     cpus = linux_host.cpu_list(text)
     if cpus is None:
@@ -607,11 +616,11 @@ def _options(text: str) -> dict[str, str]:
 
 
 def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
-    """Return the storages for virtual disks: a shared one once, a local one for each node."""
+    """Return the storages for disks of VMs and containers: a shared one once, a local one for each node."""
     stores: dict[str, Datastore] = {}
     for each in resources:
         content = json_fields.text(each.get("content"))
-        if content and "images" not in content.split(","):
+        if content and not {"images", "rootdir"} & set(content.split(",")):
             continue
         node, name = json_fields.name(each, "node"), json_fields.name(each, "storage")
         key = name if json_fields.flag(each.get("shared")) else outside.told_apart(name, node)
