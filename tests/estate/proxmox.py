@@ -63,22 +63,22 @@ def _add_month(found: dict[str, Any], estate: Estate) -> None:
     of_node = {host.name: host for host in estate.hosts}
     for host in estate.hosts:
         if (busy := _busy(host)) is not None:
-            found[f"/nodes/{host.name}/rrddata"] = _history(busy, 2 * host.cores)
+            found[f"/nodes/{host.name}/rrddata"] = _history(busy, 2 * host.cores, "memused")
             found[f"/nodes/{host.name}/status"]["cpu"] = NOW * busy
     for number, vm in enumerate(estate.vms, FIRST_ID):
         if vm.on and vm.demand_mhz is not None:
             share = vm.demand_mhz / vm.vcpus / of_node[vm.host].hardware.clock_mhz
-            found[f"/nodes/{vm.host}/qemu/{number}/rrddata"] = _history(share, vm.vcpus)
+            found[f"/nodes/{vm.host}/qemu/{number}/rrddata"] = _history(share, vm.vcpus, "mem")
     for each in found["/cluster/resources"]:
         if "cpu" in each:
             each["cpu"] *= NOW
 
 
-def _history(share: float, cpus: int) -> list[dict[str, float]]:
+def _history(share: float, cpus: int, memory: str) -> list[dict[str, float]]:
     """Steps of 30 min with this mean, as days with a busy half."""
     shares = [share * (1.5 if step % STEPS_OF_DAY < STEPS_OF_DAY / 2 else 0.5) for step in range(4 * STEPS_OF_DAY)]
     return [
-        {"time": FIRST_TIME + 1_800 * step, "cpu": each, "maxcpu": cpus, "netin": 1e6 * each, "mem": 2**30}
+        {"time": FIRST_TIME + 1_800 * step, "cpu": each, "maxcpu": cpus, "netin": 1e6 * each, memory: 2**30}
         for step, each in enumerate(shares)
     ]
 

@@ -433,21 +433,22 @@ def _vm(
             "topology, limits, weights, affinity and disks of VMs",
         )
         config = {}
+    of_vm = {} if is_container else config
     host = hosts[node]
     # a container with `cpulimit` and without `cores` has a `maxcpu` of that
     seen = max(math.ceil(json_fields.number(resource.get("maxcpu")) or 1), 1)
-    cores, sockets = json_fields.whole(config.get("cores")), json_fields.whole(config.get("sockets")) or 1
+    cores, sockets = json_fields.whole(config.get("cores")), json_fields.whole(of_vm.get("sockets")) or 1
     cores = cores or (seen if is_container else 1)  # a container without `cores` may use all CPUs of its node
     most = cores * sockets if config else seen
-    vcpus = min(json_fields.whole(config.get("vcpus")) or most, most)
+    vcpus = min(json_fields.whole(of_vm.get("vcpus")) or most, most)
     if not 1 <= most <= linux_host.MOST_CPUS:
         refuse(told.source, f"{name}/cores", str(most), f"1 to {linux_host.MOST_CPUS} vCPUs", HINT, "source-too-large")
     memory = _memory(config, resource)
     if not memory:
         refuse(told.source, f"{name}/memory", json_fields.text(config.get("memory")) or "none", "a number of MiB", HINT)
-    least, weight_of_memory = json_fields.whole(config.get("balloon")), json_fields.whole(config.get("shares"))
+    least, weight_of_memory = json_fields.whole(of_vm.get("balloon")), json_fields.whole(of_vm.get("shares"))
     balloons = least is not None and 0 < least * 2**20 < memory and weight_of_memory != 0
-    huge = json_fields.text(config.get("hugepages")) in ("any", "2", "1024")
+    huge = json_fields.text(of_vm.get("hugepages")) in ("any", "2", "1024")
     if balloons and not huge:
         told.of_vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
 
@@ -485,9 +486,9 @@ def _vm(
         cores_per_socket=cores if config and not is_container and vcpus % cores == 0 else None,
         shares=linux_host.shares(weight, version) if config else None,
         limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus else None,
-        cpu_hot_add="cpu" in json_fields.text(config.get("hotplug")).split(",") if config else None,
-        affinity=_affinity(config, host, name, told),
-        numa=_numa(config, sockets, cores, vcpus, name, told),
+        cpu_hot_add="cpu" in json_fields.text(of_vm.get("hotplug")).split(",") if of_vm else None,
+        affinity=_affinity(of_vm, host, name, told),
+        numa=_numa(of_vm, sockets, cores, vcpus, name, told),
         disks=disks,
         guest_os=outside.name(json_fields.text(config.get("ostype"))) or None,
         demand=demand,
@@ -586,7 +587,6 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
 
 def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Told) -> Iterator[VirtualDisk]:
     """Yield virtual disks, without CD-ROMs, EFI variables, TPM state and unattached volumes."""
-    scsi = json_fields.text(config.get("scsihw")) or "lsi"
     for key in sorted(config, key=_number_of):
         bus = _BUSES.fullmatch(key)
         text = json_fields.text(config[key])
@@ -599,7 +599,8 @@ def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Tol
         size = re.fullmatch(r"([0-9]{1,12})(?:\.[0-9]+)?([KMGT]?)", options.get("size", ""))
         if size is None:
             told.lacks("size of disks", "capacity of disks that are passed through")
-        kind = {"virtio": "virtio-blk", "scsi": _CONTROLLERS.get(scsi)}.get(bus[1])
+        scsi = json_fields.text(config.get("scsihw")) if bus[1] == "scsi" else ""
+        kind = "virtio-blk" if bus[1] == "virtio" else _CONTROLLERS.get(scsi)
         own = bus[1] == "virtio" or scsi == "virtio-scsi-single"
         store, separator, _ = volume.partition(":")
         capacity = int(size[1]) * _UNITS[size[2]] if size else 0
