@@ -60,6 +60,8 @@ UNKNOWN_VERSION = "Proxmox VE of unknown version"
 """Hypervisor of a node that does not report one. It is Linux in any case."""
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
+_CACHES, _AIO = ("none", "writethrough", "writeback", "unsafe", "directsync"), ("native", "threads", "io_uring")
+"""Values of `cache` and `aio` (qemu-server, PVE/QemuServer/Drive.pm). `iothread` needs an own controller."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _HOST_DEVICE = re.compile("(hostpci|usb|serial|parallel)[0-9]{1,2}")
 """Keys of devices of the host, which prevent live migration (qemu-server, PVE/QemuServer.pm,
@@ -607,7 +609,17 @@ def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Tol
         number = (int(bus[2] or 0) if own else 0) if kind else None
         named = outside.name(store) if separator and not volume.startswith("/") else None
         where = local if (local := f"{named} ({node})") in stores else named
-        yield VirtualDisk(min(capacity, 2**60), kind, number, where)
+        io_thread = own and json_fields.flag(options.get("iothread")) if kind else None
+        cache, aio = options.get("cache"), options.get("aio")
+        yield VirtualDisk(
+            min(capacity, 2**60),
+            kind,
+            number,
+            where,
+            io_thread,
+            cache if cache in _CACHES else None,
+            aio if aio in _AIO else None,
+        )
 
 
 def _options(text: str) -> dict[str, str]:
