@@ -52,6 +52,8 @@ MAX_SERIES_BYTES = 2**30
 """Maximum size of the history files of nodes. A month of a VM has up to 0.7 MB, of which little is used."""
 DEFAULT_MEMORY_SHARES = 1000
 """Default `shares` of a VM of any size, by which the balloon divides memory."""
+SHARED_CORES_FROM_PCT = 65
+"""CPU usage of a node from which the time of threads is noticeably more than their work, as the twin simulates it."""
 MOST_NODES = 1_000
 MOST_GUESTS = 20_000
 MOST_STORES = 10_000
@@ -351,6 +353,11 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         told.lacks("cpu of nodes", "CPU usage of hosts")
     elif threads > 1:
         told.of_node(name, linux_host.BUSY_THREADS)
+        if (usage.get("usage_p95_pct") or usage["usage_pct"]) > SHARED_CORES_FROM_PCT:
+            text = (
+                f"busy above {SHARED_CORES_FROM_PCT}%: its threads share cores, so demand of its VMs can be overstated"
+            )
+            told.of_node(name, text)
     return Host(
         name,
         sockets,

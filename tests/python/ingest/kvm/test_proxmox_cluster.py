@@ -166,6 +166,24 @@ def test_a_token_without_a_right_is_told_of_it(played: Played, tmp_path: Path, r
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 3])
+def test_demand_on_a_node_whose_threads_share_cores_is_overstated_and_the_node_is_named_first(
+    tmp_path: Path, seed: int
+) -> None:
+    busy = make(seed)
+    found, lines = served(busy.answers, tmp_path)
+    warning = "busy above 65%: its threads share cores, so demand of its VMs can be overstated"
+    assert f"warning: host pve3: {warning}" in lines[:2]
+    assert off_capacity(found, busy.truth) < POINTS
+    for guest in busy.guests:
+        _, p95, _ = figures(guest.shares * guest.whole_mhz)
+        got = found.inventory.vm[guest.name].measured.cpu_p95_mhz
+        assert got is not None
+        off = 100 * (got - p95) / guest.whole_mhz
+        assert -POINTS < off < (12 if guest.node.name == "pve3" else POINTS), guest.name
+
+
+@pytest.mark.slow
 def test_of_short_bursts_threads_of_busy_nodes_show_more_time_and_the_import_says_so(tmp_path: Path) -> None:
     """Threads that wake on a busy node share cores: their time is more than their work, which no answer has."""
     short = make(bursts=SHORT)
