@@ -5,6 +5,9 @@
 | `truth.py` | hosts, VMs and clusters as they are, and the knobs by which they are made |
 | `rvtools.py` | the RVTools workbook of an estate |
 | `proxmox.py` | a dump of Proxmox VE's answers |
+| `proxmox_played.py` | six unequal nodes of Proxmox VE whose month is played by a simulation |
+| `proxmox_schema.py` | fields of the API of Proxmox VE, with their sources |
+| `proxmox_script.py` | the dump that the collection script makes of such answers |
 | `proxmox_server.py` | a node that serves such answers over TLS |
 | `proxmox_ceph.py` | the answers of Proxmox VE about Ceph |
 | `nutanix.py` | the answers of Prism Central's v4 API, and its published fields |

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.estate.truth import Estate, Host, Vm
 
-KERNEL = "6.8.12-4-pve"
+KERNEL = "6.14.8-2-pve"
 FIRST_ID = 100
+MIB = 2**20
 FIRST_TIME = 1_790_000_000
 STEPS_OF_DAY = 48
 NOW = 0.3
@@ -17,7 +19,7 @@ NOW = 0.3
 
 
 def write(estate: Estate, path: Path, *, poor: bool = False) -> Path:
-    """The cluster as a file; `poor` has only /cluster/status and /cluster/resources, as an auditor without nodes sees.
+    """The cluster as a file; `poor` has only /cluster/status and /cluster/resources.
 
     A Proxmox VE cluster is one: the estate has one, and a VM is listed below its own node, whatever its affix is.
     """
@@ -25,11 +27,10 @@ def write(estate: Estate, path: Path, *, poor: bool = False) -> Path:
     return path
 
 
-def answers(estate: Estate, *, poor: bool = False, month: bool = False, offline: str = "") -> dict[str, Any]:
+def answers(estate: Estate, *, poor: bool = False, month: bool = False) -> dict[str, Any]:
     """Each answer by its path.
 
-    With `month`, what the estate uses is the mean of a month, and the present moment is another. A node that is
-    `offline` says nothing, and nothing is known of its guests but that they exist.
+    With `month`, what the estate uses is the mean of a month, and the present moment is another.
     """
     (cluster,) = estate.clusters
     of_node = {host.name: host for host in estate.hosts}
@@ -54,8 +55,6 @@ def answers(estate: Estate, *, poor: bool = False, month: bool = False, offline:
         found[f"/nodes/{vm.host}/qemu/{number}/config"] = config
     if month:
         _add_month(found, estate)
-    if offline:
-        _turn_off(found, offline)
     return found
 
 
@@ -64,34 +63,57 @@ def _add_month(found: dict[str, Any], estate: Estate) -> None:
     of_node = {host.name: host for host in estate.hosts}
     for host in estate.hosts:
         if (busy := _busy(host)) is not None:
-            found[f"/nodes/{host.name}/rrddata"] = _history(busy, 2 * host.cores)
+            found[f"/nodes/{host.name}/rrddata"] = _history(busy, 2 * host.cores, "memused")
             found[f"/nodes/{host.name}/status"]["cpu"] = NOW * busy
     for number, vm in enumerate(estate.vms, FIRST_ID):
         if vm.on and vm.demand_mhz is not None:
             share = vm.demand_mhz / vm.vcpus / of_node[vm.host].hardware.clock_mhz
-            found[f"/nodes/{vm.host}/qemu/{number}/rrddata"] = _history(share, vm.vcpus)
+            found[f"/nodes/{vm.host}/qemu/{number}/rrddata"] = _history(share, vm.vcpus, "mem")
     for each in found["/cluster/resources"]:
         if "cpu" in each:
             each["cpu"] *= NOW
 
 
-def _history(share: float, cpus: int) -> list[dict[str, float]]:
+def _history(share: float, cpus: int, memory: str) -> list[dict[str, float]]:
     """Steps of 30 min with this mean, as days with a busy half."""
     shares = [share * (1.5 if step % STEPS_OF_DAY < STEPS_OF_DAY / 2 else 0.5) for step in range(4 * STEPS_OF_DAY)]
     return [
-        {"time": FIRST_TIME + 1_800 * step, "cpu": each, "maxcpu": cpus, "netin": 1e6 * each, "mem": 2**30}
+        {"time": FIRST_TIME + 1_800 * step, "cpu": each, "maxcpu": cpus, "netin": 1e6 * each, memory: 2**30}
         for step, each in enumerate(shares)
     ]
 
 
-def _turn_off(found: dict[str, Any], node: str) -> None:
-    for path in [path for path in found if path.startswith(f"/nodes/{node}/")]:
-        del found[path]
-    for each in found["/cluster/resources"]:
-        if each.get("node") == node:
-            for key in set(each) - {"type", "id", "node", "vmid", "name", "template"}:
-                del each[key]
-            each["status"] = "offline" if each["type"] == "node" else "unknown"
+def offline(answers: Mapping[str, Any], gone: str, *, recently: bool = False) -> dict[str, Any]:
+    """The answers while a node is offline. `recently`: the list of resources has its last figures for 5 minutes.
+
+    See PVE/API2Tools.pm, `extract_node_stats` and `extract_vm_stats`, and pmxcfs/status.c, `rrd_dump`.
+    """
+    found = {path: answer for path, answer in answers.items() if not path.startswith(f"/nodes/{gone}/")}
+    of_all = {"type", "id", "node", "vmid"}
+    resources: list[dict[str, Any]] = []
+    for each in answers["/cluster/resources"]:
+        of_node = each.get("node") == gone
+        left = each if recently or not of_node else {key: each[key] for key in of_all & each.keys()}
+        if of_node and each["type"] == "node":
+            left = {key: value for key, value in left.items() if key not in ("cpu", "mem", "disk", "uptime")}
+            left["status"] = "offline"
+        elif of_node and not recently:
+            left["status"] = "unknown"
+        resources.append(left)
+    found["/cluster/resources"] = resources
+    return found
+
+
+def without_audit(answers: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
+    """The answers to a token without Sys.Audit on these nodes (PVE/API2Tools.pm, `extract_node_stats`)."""
+    kept = {"type", "id", "node", "status", "level", "cgroup-mode"}
+    resources = [
+        {key: value for key, value in each.items() if key in kept}
+        if each["type"] == "node" and each["node"] in nodes
+        else each
+        for each in answers["/cluster/resources"]
+    ]
+    return {**answers, "/cluster/resources": resources}
 
 
 def _busy(host: Host) -> float | None:
@@ -100,36 +122,76 @@ def _busy(host: Host) -> float | None:
 
 
 def _node(host: Host) -> dict[str, Any]:
-    size = host.memory_mib * 2**20
-    node = {"type": "node", "id": f"node/{host.name}", "node": host.name, "status": "online", "cgroup-mode": 2}
-    used = {} if host.memory_pct is None else {"mem": round(size * host.memory_pct / 100)}
-    cpu = {} if host.cpu_pct is None else {"cpu": _busy(host)}
-    return {**node, "maxcpu": 2 * host.cores, "maxmem": size, **used, **cpu}
+    size = host.memory_mib * MIB
+    used = None if host.memory_pct is None else round(size * host.memory_pct / 100)
+    return node(host.name, 2 * host.cores, size, used, _busy(host))
 
 
 def _status(host: Host) -> dict[str, Any]:
-    kind, size = host.hardware, host.memory_mib * 2**20
-    used = {} if host.memory_pct is None else {"used": round(size * host.memory_pct / 100)}
-    return {
-        "cpuinfo": {
-            **{"cores": host.cores, "cpus": 2 * host.cores, "sockets": kind.sockets, "model": kind.cpu_model},
-            **{"mhz": "1199.987", "hvm": "1", "user_hz": 100},
-        },
-        **({} if host.cpu_pct is None else {"cpu": _busy(host)}),
-        "memory": {"total": size, **used},
-        "kversion": f"Linux {KERNEL} #1 SMP PREEMPT_DYNAMIC",
-        "current-kernel": {"sysname": "Linux", "release": KERNEL, "machine": "x86_64"},
-        "pveversion": "pve-manager/8.3.0/c1689ccb1065a83b",
-    }
+    kind, size = host.hardware, host.memory_mib * MIB
+    used = None if host.memory_pct is None else round(size * host.memory_pct / 100)
+    return status(kind.cpu_model, kind.sockets, host.cores, 2, size, used, _busy(host))
 
 
 def _machine(number: int, vm: Vm, host: Host) -> dict[str, Any]:
-    machine = {
-        **{"type": "qemu", "id": f"qemu/{number}", "vmid": number, "node": vm.host, "name": vm.name, "template": 0},
-        **{"status": "running" if vm.on else "stopped", "maxcpu": vm.vcpus, "maxmem": vm.memory_mib * 2**20},
+    cpu = vm.demand_mhz / vm.vcpus / host.hardware.clock_mhz if vm.on and vm.demand_mhz is not None else None
+    memory = vm.consumed_mib * MIB if vm.on and vm.consumed_mib is not None else None
+    return guest("qemu", number, vm.name, vm.host, vm.vcpus, vm.memory_mib * MIB, cpu, memory, on=vm.on)
+
+
+def node(name: str, cpus: int, size: int, used: int | None, busy: float | None) -> dict[str, Any]:
+    """A node in /cluster/resources: logical CPUs, bytes of memory and how much is used, the busy share of CPUs."""
+    measured = {"mem": used, "cpu": busy, "uptime": 86_400}
+    return {
+        **{"type": "node", "id": f"node/{name}", "node": name, "status": "online", "level": "", "cgroup-mode": 2},
+        **{"maxcpu": cpus, "maxmem": size, "maxdisk": 10**11, "disk": 10**10},
+        **{key: value for key, value in measured.items() if value is not None},
     }
-    if vm.on and vm.demand_mhz is not None:
-        machine["cpu"] = vm.demand_mhz / vm.vcpus / host.hardware.clock_mhz
-    if vm.on and vm.consumed_mib is not None:
-        machine["memhost"] = vm.consumed_mib * 2**20
-    return machine
+
+
+def status(
+    model: str,
+    sockets: int,
+    cores: int,
+    threads: int,
+    size: int,
+    used: int | None,
+    busy: float | None,
+    *,
+    mhz: str = "1199.987",
+) -> dict[str, Any]:
+    """The status of a node, with the cores of all sockets and the present clock of the first CPU."""
+    return {
+        "cpuinfo": {
+            **{"cores": cores, "cpus": threads * cores, "sockets": sockets, "model": model},
+            **{"mhz": mhz, "hvm": "1", "user_hz": 100, "flags": "fpu vme"},
+        },
+        **({} if busy is None else {"cpu": busy}),
+        "memory": {"total": size, **({} if used is None else {"used": used, "free": size - used})},
+        "kversion": f"Linux {KERNEL} #1 SMP PREEMPT_DYNAMIC",
+        "current-kernel": {"sysname": "Linux", "release": KERNEL, "machine": "x86_64", "version": "#1 SMP"},
+        "pveversion": "pve-manager/9.1.1/c1689ccb1065a83b",
+        "loadavg": ["0.10", "0.20", "0.30"],
+    }
+
+
+def guest(
+    kind: str,
+    number: int,
+    name: str,
+    on_node: str,
+    cpus: float,
+    size: int,
+    cpu: float | None,
+    memory: int | None,
+    *,
+    on: bool = True,
+) -> dict[str, Any]:
+    """A guest in /cluster/resources: `cpu` is a share of `cpus`, `memory` what it occupies of its node's, in bytes."""
+    occupied = "mem" if kind == "lxc" else "memhost"
+    measured = {"cpu": cpu if on else 0, occupied: memory if on else 0}
+    return {
+        **{"type": kind, "id": f"{kind}/{number}", "vmid": number, "node": on_node, "name": name, "template": 0},
+        **{"status": "running" if on else "stopped", "maxcpu": cpus, "maxmem": size},
+        **{key: value for key, value in measured.items() if value is not None},
+    }

@@ -82,6 +82,12 @@ class VirtualDisk:
     (IDE)."""
     controller_number: int | None = None
     datastore: str | None = None
+    io_thread: bool | None = None
+    """True if an I/O thread of QEMU serves its controller, False for the main loop, or None if unknown."""
+    cache: str | None = None
+    """Cache mode of QEMU by its name in scenarios, or None for the default."""
+    aio: str | None = None
+    """Asynchronous I/O of QEMU by its name in scenarios, or None for the default."""
 
 
 @dataclass(frozen=True)

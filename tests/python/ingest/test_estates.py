@@ -153,7 +153,7 @@ def test_a_cluster_of_proxmox_with_a_node_offline_is_the_truth_of_the_others(
         hosts=[host for host in estate.hosts if host.name != gone],
         vms=[vm for vm in estate.vms if vm.host != gone],
     )
-    with proxmox_server.serving(proxmox.answers(estate, month=True, offline=gone), tmp_path) as node:
+    with proxmox_server.serving(proxmox.offline(proxmox.answers(estate, month=True), gone), tmp_path) as node:
         found = imported_scenario(node.address())
     agrees(found.inventory, left)
     assert f"{gone} is offline" in str(found.data["description"])

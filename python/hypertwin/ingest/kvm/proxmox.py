@@ -9,6 +9,7 @@ CPU; `cpu` is the busy share of logical CPUs), PVE/LXC/Config.pm and PVE/HA/Rule
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -52,6 +53,8 @@ MAX_SERIES_BYTES = 2**30
 """Maximum size of the history files of nodes. A month of a VM has up to 0.7 MB, of which little is used."""
 DEFAULT_MEMORY_SHARES = 1000
 """Default `shares` of a VM of any size, by which the balloon divides memory."""
+SHARED_CORES_FROM_PCT = 65
+"""CPU usage of a node from which the time of threads is noticeably more than their work, as the twin simulates it."""
 MOST_NODES = 1_000
 MOST_GUESTS = 20_000
 MOST_STORES = 10_000
@@ -60,6 +63,8 @@ UNKNOWN_VERSION = "Proxmox VE of unknown version"
 """Hypervisor of a node that does not report one. It is Linux in any case."""
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
+_CACHES, _AIO = ("none", "writethrough", "writeback", "unsafe", "directsync"), ("native", "threads", "io_uring")
+"""Values of `cache` and `aio` (qemu-server, PVE/QemuServer/Drive.pm). `iothread` needs an own controller."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _HOST_DEVICE = re.compile("(hostpci|usb|serial|parallel)[0-9]{1,2}")
 """Keys of devices of the host, which prevent live migration (qemu-server, PVE/QemuServer.pm,
@@ -202,7 +207,7 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         if host is not None:
             hosts[host.name] = host
     if not hosts:
-        allowed = "an answer to /cluster/resources with a node that is online"
+        allowed = "a node that is online, with its size (needs Sys.Audit on /nodes)"
         refuse(
             source,
             RESOURCES,
@@ -216,9 +221,13 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
     }
     both = (*by_kind.get("qemu", ()), *by_kind.get("lxc", ()))
     listed = [each for each in both if json_fields.whole(each.get("vmid"))]
-    guests = [each for each in listed if "maxmem" in each or f"{_path(each)}/config" in answers]
+    guests = [
+        each
+        for each in listed
+        if json_fields.name(each, "node") in hosts and ("maxmem" in each or f"{_path(each)}/config" in answers)
+    ]
     if len(guests) < len(listed):
-        text = "left out: their size is unknown, as it is for guests of a node that is offline"
+        text = "left out: their node is left out, or their size is unknown"
         told.of_all.append(Assumption(counted(len(listed) - len(guests), "guest"), text))
     names = _unique_names(guests)
     stores = _stores(by_kind.get("storage", ()))
@@ -230,14 +239,14 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         )
         for each, alone in zip(guests, unmanaged, strict=True)
     ]
-    if "lxc" in by_kind:
+    if containers := sum(each.get("type") == "lxc" for each in guests):
         text = "containers (LXC) are simulated as VMs: a shared kernel and page cache are not modelled"
-        told.of_all.append(Assumption(f"{counted(len(by_kind['lxc']), 'container')}", text))
+        told.of_all.append(Assumption(counted(containers, "container"), text))
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
         told.lacks("/cluster/ha/rules or groups", "placement rules")
     ha = _restarted(managed, guests, told)
-    ceph = proxmox_ceph.read(answers, source, vms)
+    ceph, together = proxmox_ceph.read(answers, source, vms), _together(guests, answers, hosts)
     return Inventory(
         source,
         "proxmox",
@@ -247,7 +256,7 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         rules,
         [*told.gaps, *ceph.gaps],
         [*told.assumed, *ceph.assumed],
-        [Cluster(cluster, ha=ha, restarts_by="proxmox", **_together(guests, answers, hosts))] if cluster else [],
+        [Cluster(cluster or "", ha=ha, restarts_by="proxmox", **together)] if cluster or together else [],
         _unused(answers),
         ceph.pools,
     )
@@ -256,8 +265,8 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
 def _together(guests: Sequence[Fields], answers: Answers, hosts: Mapping[str, Host]) -> dict[str, Any]:
     """Return the CPU of running guests at the same times, or an empty dict unless known for all."""
     running = [each for each in guests if each.get("status") == "running"]
-    placed = [(_series(each, answers), hosts.get(json_fields.name(each, "node"))) for each in running]
-    known = [(series, _clock_mhz(host)) for series, host in placed if series is not None and host is not None]
+    placed = [(_series(each, answers), hosts[json_fields.name(each, "node")]) for each in running]
+    known = [(series, _clock_mhz(host)) for series, host in placed if series is not None]
     return cpu_series.together(known) if known and len(known) == len(running) else {}
 
 
@@ -311,6 +320,9 @@ def _unused(answers: Answers) -> list[str]:
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
     """Return a node, or None if its size is unknown, for example while it is offline."""
     name = json_fields.name(resource, "node")
+    if resource.get("status") == "offline":  # its last figures stay in the list for 5 min
+        told.of_node(name or "a node", "left out with its guests: it is offline")
+        return None
     status = answers.get(f"nodes/{resource.get('node')}/status")
     status = status if isinstance(status, dict) else {}
     info = status.get("cpuinfo")
@@ -320,7 +332,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     memory = json_fields.whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
     memory = memory or json_fields.whole(resource.get("maxmem"))
     if not name or not cpus or not memory:
-        told.of_node(name or "a node", "left out: its CPUs and memory are unknown (offline?)")
+        told.of_node(name or "a node", "left out with its guests: its size is unknown (needs Sys.Audit on it)")
         return None
     if cpus > linux_host.MOST_CPUS:
         refuse(
@@ -342,6 +354,11 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         told.lacks("cpu of nodes", "CPU usage of hosts")
     elif threads > 1:
         told.of_node(name, linux_host.BUSY_THREADS)
+        if (usage.get("usage_p95_pct") or usage["usage_pct"]) > SHARED_CORES_FROM_PCT:
+            text = (
+                f"busy above {SHARED_CORES_FROM_PCT}%: its threads share cores, so demand of its VMs can be overstated"
+            )
+            told.of_node(name, text)
     return Host(
         name,
         sockets,
@@ -426,25 +443,27 @@ def _vm(
             "topology, limits, weights, affinity and disks of VMs",
         )
         config = {}
-    host = hosts.get(node)
-    seen = json_fields.whole(resource.get("maxcpu")) or 1
-    cores, sockets = json_fields.whole(config.get("cores")), json_fields.whole(config.get("sockets")) or 1
+    of_vm = {} if is_container else config
+    host = hosts[node]
+    # a container with `cpulimit` and without `cores` has a `maxcpu` of that
+    seen = max(math.ceil(json_fields.number(resource.get("maxcpu")) or 1), 1)
+    cores, sockets = json_fields.whole(config.get("cores")), json_fields.whole(of_vm.get("sockets")) or 1
     cores = cores or (seen if is_container else 1)  # a container without `cores` may use all CPUs of its node
     most = cores * sockets if config else seen
-    vcpus = min(json_fields.whole(config.get("vcpus")) or most, most)
+    vcpus = min(json_fields.whole(of_vm.get("vcpus")) or most, most)
     if not 1 <= most <= linux_host.MOST_CPUS:
         refuse(told.source, f"{name}/cores", str(most), f"1 to {linux_host.MOST_CPUS} vCPUs", HINT, "source-too-large")
     memory = _memory(config, resource)
     if not memory:
         refuse(told.source, f"{name}/memory", json_fields.text(config.get("memory")) or "none", "a number of MiB", HINT)
-    least, weight_of_memory = json_fields.whole(config.get("balloon")), json_fields.whole(config.get("shares"))
+    least, weight_of_memory = json_fields.whole(of_vm.get("balloon")), json_fields.whole(of_vm.get("shares"))
     balloons = least is not None and 0 < least * 2**20 < memory and weight_of_memory != 0
-    huge = json_fields.text(config.get("hugepages")) in ("any", "2", "1024")
+    huge = json_fields.text(of_vm.get("hugepages")) in ("any", "2", "1024")
     if balloons and not huge:
         told.of_vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
 
     limit = json_fields.number(config.get("cpulimit"))
-    clock_mhz = None if host is None else _clock_mhz(host)
+    clock_mhz = _clock_mhz(host)
     version = versions.get(node) if versions.get(node) in linux_host.DEFAULT_WEIGHTS else None
     weight = json_fields.whole(config.get("cpuunits"))
     if weight is not None and version is None:
@@ -455,12 +474,12 @@ def _vm(
     running = resource.get("status") == "running"
     demand = None
     series = _series(resource, answers) if running else None
-    if series is not None and clock_mhz is not None:
+    if series is not None:
         demand = series.demand(clock_mhz)
         if series.step_s > LONG_STEP_S:
             told.of_vm(name, f"demand is from {series.counter}: shorter peaks are not in it")
-    elif running and cpu is not None and clock_mhz is not None and 0 <= cpu <= 1_000:
-        used = cpu * (json_fields.whole(resource.get("maxcpu")) or vcpus)
+    elif running and cpu is not None and 0 <= cpu <= 1_000:
+        used = cpu * (json_fields.number(resource.get("maxcpu")) or vcpus)
         demand = Demand(used * clock_mhz, None, "cpu of /cluster/resources, about 10 s")
         told.lacks("nodes/NODE/qemu/VMID/rrddata", "demand over a month (that of about 10 s is used)")
     elif running:
@@ -470,16 +489,16 @@ def _vm(
         name,
         vcpus,
         memory,
-        host=node if host is not None else None,
-        cluster=host.cluster if host is not None else None,
+        host=node,
+        cluster=host.cluster,
         powered_on=running,
         is_template=json_fields.flag(resource.get("template")) or json_fields.flag(config.get("template")),
         cores_per_socket=cores if config and not is_container and vcpus % cores == 0 else None,
         shares=linux_host.shares(weight, version) if config else None,
-        limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus and clock_mhz is not None else None,
-        cpu_hot_add="cpu" in json_fields.text(config.get("hotplug")).split(",") if config else None,
-        affinity=_affinity(config, host, name, told),
-        numa=_numa(config, sockets, cores, vcpus, name, told),
+        limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus else None,
+        cpu_hot_add="cpu" in json_fields.text(of_vm.get("hotplug")).split(",") if of_vm else None,
+        affinity=_affinity(of_vm, host, name, told),
+        numa=_numa(of_vm, sockets, cores, vcpus, name, told),
         disks=disks,
         guest_os=outside.name(json_fields.text(config.get("ostype"))) or None,
         demand=demand,
@@ -536,10 +555,10 @@ def _memory(config: Fields, resource: Fields) -> int | None:
     return 512 * 2**20 if config and "memory" not in config else json_fields.whole(resource.get("maxmem"))
 
 
-def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str | None:
+def _affinity(config: Fields, host: Host, name: str, told: Told) -> str | None:
     """Return the CPUs of `affinity`, renumbered for a scenario."""
     text = json_fields.text(config.get("affinity"))
-    if not text or host is None:
+    if not text:
         return None
     cpus = linux_host.cpu_list(text)
     if cpus is None:
@@ -578,7 +597,6 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
 
 def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Told) -> Iterator[VirtualDisk]:
     """Yield virtual disks, without CD-ROMs, EFI variables, TPM state and unattached volumes."""
-    scsi = json_fields.text(config.get("scsihw")) or "lsi"
     for key in sorted(config, key=_number_of):
         bus = _BUSES.fullmatch(key)
         text = json_fields.text(config[key])
@@ -591,14 +609,25 @@ def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Tol
         size = re.fullmatch(r"([0-9]{1,12})(?:\.[0-9]+)?([KMGT]?)", options.get("size", ""))
         if size is None:
             told.lacks("size of disks", "capacity of disks that are passed through")
-        kind = {"virtio": "virtio-blk", "scsi": _CONTROLLERS.get(scsi)}.get(bus[1])
+        scsi = json_fields.text(config.get("scsihw")) if bus[1] == "scsi" else ""
+        kind = "virtio-blk" if bus[1] == "virtio" else _CONTROLLERS.get(scsi)
         own = bus[1] == "virtio" or scsi == "virtio-scsi-single"
         store, separator, _ = volume.partition(":")
         capacity = int(size[1]) * _UNITS[size[2]] if size else 0
         number = (int(bus[2] or 0) if own else 0) if kind else None
         named = outside.name(store) if separator and not volume.startswith("/") else None
         where = local if (local := f"{named} ({node})") in stores else named
-        yield VirtualDisk(min(capacity, 2**60), kind, number, where)
+        io_thread = own and json_fields.flag(options.get("iothread")) if kind else None
+        cache, aio = options.get("cache"), options.get("aio")
+        yield VirtualDisk(
+            min(capacity, 2**60),
+            kind,
+            number,
+            where,
+            io_thread,
+            cache if cache in _CACHES else None,
+            aio if aio in _AIO else None,
+        )
 
 
 def _options(text: str) -> dict[str, str]:
@@ -608,11 +637,11 @@ def _options(text: str) -> dict[str, str]:
 
 
 def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
-    """Return the storages for virtual disks: a shared one once, a local one for each node."""
+    """Return the storages for disks of VMs and containers: a shared one once, a local one for each node."""
     stores: dict[str, Datastore] = {}
     for each in resources:
         content = json_fields.text(each.get("content"))
-        if content and "images" not in content.split(","):
+        if content and not {"images", "rootdir"} & set(content.split(",")):
             continue
         node, name = json_fields.name(each, "node"), json_fields.name(each, "storage")
         key = name if json_fields.flag(each.get("shared")) else outside.told_apart(name, node)

@@ -191,8 +191,9 @@ class _Collection:
                     return
 
     def _check_seen(self, kinds: Mapping[str, Sequence[Fields]]) -> None:
-        """Refuse a cluster without visible guests or nodes because of lacking rights."""
-        if kinds.get("node") and (kinds.get("qemu") or kinds.get("lxc")):
+        """Refuse a cluster without visible guests or sizes of nodes because of lacking rights."""
+        nodes = [each for each in kinds.get("node", ()) if each.get("status") != "offline"]
+        if any("maxmem" in each for each in nodes) and (kinds.get("qemu") or kinds.get("lxc")):
             return
         try:
             rights = self.server.get("access/permissions")
@@ -206,7 +207,7 @@ class _Collection:
                 "pveum acl modify / --roles PVEAuditor --tokens USER@REALM!TOKENID (--users for a user); a token with "
                 "separate privileges does not inherit those of its user"
             )
-            value = "nodes or guests that are not visible"
+            value = "sizes of nodes, or guests, that are not visible"
             outside.refuse(
                 str(self.server.address),
                 "cluster/resources",

@@ -16,7 +16,7 @@ NAMES_IN_DESCRIPTION = 8
 """Maximum number of names in one line of the description."""
 AFFIXED = "host matched only by the beginning or end of its name: check that the export adds an affix to names"
 """Note that `summary` shows as a warning."""
-WARNINGS = ("not modelled", "drive model", "check with `")
+WARNINGS = ("not modelled", "drive model", "check with `", "left out with its guests", "threads share cores")
 """Parts of notes that `summary` shows as warnings."""
 MAX_BRIEF = 3
 """Maximum number of gaps in a brief summary."""
@@ -143,7 +143,7 @@ def summary(
 
 
 def _warns(assumption: Assumption) -> bool:
-    """True if a brief summary also shows it: a possible wrong match, what is not modelled, or what a command shows."""
+    """True if a brief summary also shows it: a possible wrong match, what is left out, or what a command shows."""
     return assumption.text == AFFIXED or any(part in assumption.text for part in WARNINGS)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from hypertwin import _core
-from hypertwin.ingest.inventory import PoolDevice, StoragePool, Vm
+from hypertwin.ingest.inventory import PoolDevice, StoragePool, VirtualDisk, Vm
 from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.load import open_load
@@ -105,7 +105,17 @@ class Pools:
             )
         if controllers > 1:
             entry["controllers"] = controllers
-        return entry | {"vdisks": vdisks}
+        return entry | {"vdisks": vdisks} | self._qemu(vm, disks)
+
+    def _qemu(self, vm: Vm, disks: Sequence[VirtualDisk]) -> dict[str, Any]:
+        """Return the keys of a VM about QEMU's handling of these disks that are not the default."""
+        settings = Counter((disk.io_thread, disk.cache, disk.aio) for disk in disks)
+        if len(settings) > 1:
+            text = "its disks have several I/O threads, cache or aio settings: assumed those of most of them"
+            self._notes.vm(vm.name, text)
+        io_thread, cache, aio = settings.most_common(1)[0][0]
+        entry = {"io_threads": 0 if io_thread is False else None, "disk_cache": cache, "aio": aio}
+        return {key: value for key, value in entry.items() if value is not None}
 
     def make_room(self, hosts: Mapping[str, dict[str, Any]], vms: Mapping[str, dict[str, Any]]) -> None:
         """Set the memory of the hypervisor on hosts where services of pools and VMs would exceed the host.

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import ROOT
-from tests.estate import proxmox_ceph
+from tests.estate import proxmox_ceph, proxmox_script
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import sources, to_scenario
@@ -440,29 +436,10 @@ def test_folder_and_http_envelope_give_the_same(read, tmp_path):
 
 
 def test_the_loop_of_the_guide_makes_a_dump(tmp_path):
-    loop = (ROOT / "docs" / "guides" / "import.md").read_text().partition("get() {")[2].partition("```")[0]
     answers = dump() | proxmox_ceph.answers(
         [proxmox_ceph.Osd(node) for node in ("pve1", "pve2")], [proxmox_ceph.pool("vms", 10**12)], [{"storage": "ceph"}]
     )
-    for path in answers:
-        if path.endswith("/config"):
-            _, _, node, kind, vmid, _ = path.split("/")
-            where = tmp_path / "pve" / "nodes" / node / {"qemu": "qemu-server"}.get(kind, kind)
-            where.mkdir(parents=True, exist_ok=True)
-            (where / f"{vmid}.conf").touch()
-    (tmp_path / "pve" / "nodes" / "pve3").mkdir()
-    (tmp_path / "answers.json").write_text(json.dumps(answers))
-    pvesh = tmp_path / "bin" / "pvesh"  # answers as the real one does, and fails without an answer
-    pvesh.parent.mkdir()
-    pvesh.write_text(
-        f"#!{sys.executable}\nimport json, sys\n"
-        f"print(json.dumps(json.load(open({str(tmp_path / 'answers.json')!r}))[sys.argv[2]]))\n"
-    )
-    pvesh.chmod(0o755)
-    script = f"get() {{{loop}".replace("/etc/pve", str(tmp_path / "pve"))
-    environment = {**os.environ, "PATH": f"{pvesh.parent}:{os.environ['PATH']}"}
-    subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=60)
-    found = sources.read([str(tmp_path / "dump")])
+    found = sources.read([str(proxmox_script.collect(answers, tmp_path))])
     expected = proxmox.inventory({path.strip("/"): answer for path, answer in answers.items()}, "dump")
     assert expected.unused == []
     assert found == expected

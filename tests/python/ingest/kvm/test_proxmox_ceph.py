@@ -92,6 +92,34 @@ def test_three_even_nodes():
     assert not says(notes, "warning:")
 
 
+@pytest.mark.parametrize(
+    ("hardware", "disks", "keys"),
+    [
+        ("virtio-scsi-single", {"scsi0": "ceph:a,iothread=1,size=9G"}, {}),
+        ("virtio-scsi-single", {"scsi0": "ceph:a,size=9G"}, {"io_threads": 0}),
+        ("virtio-scsi-pci", {"scsi0": "ceph:a,iothread=1,size=9G"}, {"io_threads": 0}),
+        (
+            "lsi",
+            {"virtio0": "ceph:a,iothread=1,size=9G,cache=writeback,aio=threads"},
+            {"disk_cache": "writeback", "aio": "threads"},
+        ),
+        ("lsi", {"virtio0": "ceph:a,iothread=1,size=9G,cache=most,aio=best"}, {}),
+        ("lsi", {"ide0": "ceph:a,size=9G,cache=unsafe"}, {"disk_cache": "unsafe"}),
+    ],
+)
+def test_how_qemu_serves_disks(hardware: str, disks: dict[str, str], keys: dict[str, Any]) -> None:
+    made, _ = imported(dump(disks={"scsihw": hardware, **disks}))
+    of_qemu = ("io_threads", "disk_cache", "aio")
+    assert all({key: vm[key] for key in of_qemu if key in vm} == keys for vm in made["vms"].values())
+
+
+def test_disks_that_differ_are_like_most_of_them() -> None:
+    disks = {f"virtio{number}": "ceph:a,size=9G,iothread=1,cache=writeback" for number in (0, 1)}
+    made, notes = imported(dump(disks={**disks, "virtio2": "ceph:b,size=9G"}))
+    assert {(vm.get("io_threads"), vm["disk_cache"]) for vm in made["vms"].values()} == {(None, "writeback")}
+    assert says(notes, "assumed those of most of them")
+
+
 def test_nodes_keep_their_names_and_their_measurements():
     truth = estate(measured_vms=True)
     made, _ = imported(dump(of=truth))
