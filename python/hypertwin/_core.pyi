@@ -110,6 +110,7 @@ def vnuma(scenario_json: str) -> str: ...
 def migration_facts(scenario_json: str) -> str: ...
 def migration_forecast(
     memory: float,
+    scan_s: float,
     bytes_per_s: float,
     dirty_per_s: float,
     written_set: float,

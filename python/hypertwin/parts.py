@@ -620,6 +620,10 @@ class VmGroup(TypedDict, total=False):
     """Logical CPUs that the VM can use, such as `0-11,24`. Thread t of core c of socket s has number (s *
     cores_per_socket + c) * threads_per_core + t. Default: all.
     """
+    live_migration: bool
+    """The VM can migrate while it runs. `false` for containers (LXC) and VMs with passed-through devices: they
+    stay on their host in maintenance and balancing. After a host failure they restart like other VMs.
+    """
     storage_appliance: bool
     """The VM serves storage to its host (Nutanix CVM, ScaleIO SVM). Its CPU counts as a cost of the storage
     layer.
@@ -1255,6 +1259,7 @@ PoolKind: TypeAlias = Literal["mirrored-mesh", "chunk-store", "ceph", "vsan"]
 
 
 PoolNodes: TypeAlias = str | Sequence[str]
+"""A group of hosts, or a list of groups: keys of `hosts`."""
 
 
 Deployment: TypeAlias = Literal["hci", "two-layer", "mixed"]

@@ -10,6 +10,9 @@
 | `proxmox_script.py` | the dump that the collection script makes of such answers |
 | `proxmox_server.py` | a node that serves such answers over TLS |
 | `proxmox_ceph.py` | the answers of Proxmox VE about Ceph |
+| `nutanix.py` | the answers of Prism Central's v4 API, and its published fields |
+| `nutanix_server.py` | a Prism Central that serves such answers over TLS |
+| `tls_server.py` | the part of such servers that is TLS |
 | `vcenter.py` | the world of a simulated vCenter Server |
 | `agreement.py` | whether an import says the truth |
 | `prometheus.py` | the measurements, as vmware_exporter has them |

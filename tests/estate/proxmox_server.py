@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import trustme
+from tests.estate import tls_server
 
 USER = "auditor@pve"
 TOKEN = f"{USER}!twin"
@@ -53,30 +50,23 @@ def serving(
 ) -> Iterator[Node]:
     """Serve answers by path. Paths that begin like one of `late` are answered after so many seconds."""
     known = {path.strip("/"): answer for path, answer in answers.items()}
-    ca = trustme.CA()
-    certificate = ca.issue_cert("127.0.0.1", "localhost")
-    ca.cert_pem.write_to_path(folder / "ca.pem")
-    der = ssl.PEM_cert_to_DER_cert(certificate.cert_chain_pems[0].bytes().decode())
-    node = Node(0, folder / "ca.pem", hashlib.sha256(der).hexdigest())
+    node = Node(0, folder / "ca.pem", "")
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1  # a whole reply at once: a second packet would wait for an acknowledgement
-
+    class Handler(tls_server.JsonHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = self.path.removeprefix("/api2/json/")
             node.asked.append(path)
             time.sleep(next((seconds for part, seconds in late.items() if path.startswith(part)), 0))
             allowed = self.headers["Authorization"] == f"PVEAPIToken={TOKEN}={SECRET}"
             allowed |= self.headers["Cookie"] == f"PVEAuthCookie={TICKET}"
-            self._reply(*(self._found(path) if allowed else (401, b"")))
+            self.reply(*(self._found(path) if allowed else (401, b"")))
 
         def do_POST(self) -> None:
             time.sleep(late.get(self.path.removeprefix("/api2/json/"), 0))
             given = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
             right = given == {"username": [USER], "password": [SECRET]}
             ticket = {"data": {"ticket": TICKET, "CSRFPreventionToken": "x", "username": USER}}
-            self._reply(*((200, json.dumps(ticket).encode()) if right else (401, b"")))
+            self.reply(*((200, json.dumps(ticket).encode()) if right else (401, b"")))
 
         def _found(self, path: str) -> Reply:
             other = instead(path)
@@ -87,32 +77,6 @@ def serving(
                 return 200, json.dumps({"data": known[bare]}).encode()
             return (501, b'{"data":null}') if bare.startswith("cluster/") else (500, b'{"data":null}')
 
-        def _reply(self, status: int, data: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json;charset=UTF-8")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    class Quiet(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: Any) -> None:
-            pass
-
-    server = Quiet(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    certificate.configure_cert(context)
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    node.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with tls_server.serving(Handler, folder) as running:
+        node.port, node.ca, node.fingerprint = running.port, running.ca, running.fingerprint
         yield node
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -32,7 +32,7 @@ from tests.python.ingest.kvm import (
     test_proxmox,
     test_virsh_files,
 )
-from tests.python.ingest.nutanix import test_prism
+from tests.python.ingest.nutanix import test_prism, test_prism_v4
 from tests.python.ingest.vmware import (
     esxtop_files,
     rvtools_estate,
@@ -348,7 +348,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     ],
     "Nutanix Prism answers": lambda: [
         PART.join(json.dumps(answer, indent=1).encode() for answer in each.values())
-        for each in (test_prism.element(), test_prism.central())
+        for each in (test_prism.element(), test_prism.central(), test_prism_v4.files())
     ],
     "virsh dumpxml": _virsh,
     "lab machine": _machine,

@@ -205,7 +205,7 @@ def _inventories() -> Iterator[Target]:
 
     def answers(data: bytes) -> None:
         folder = _folder("prism")
-        for number, part in enumerate(data.split(samples.PART)[:8]):
+        for number, part in enumerate(data.split(samples.PART)[:20]):
             (folder / f"{number}.json").write_bytes(part)
         prism.recognises(data[: outside.HEAD_BYTES])
         _is_inventory(prism.read([str(folder)]))

@@ -224,6 +224,8 @@ def test_migrate_refuses_hostile_files_and_writes_nothing(
         ("rerun mine.yaml", "hypertwin simulate mine.yaml"),
         ("import proxmox://pve1 -o x.yaml", "proxmox://USER@REALM!TOKENID@HOST"),
         ("import pve://pve1 -o x.yaml", "write proxmox://USER@REALM!TOKENID@HOST"),
+        ("import nutanix://pc/x -o x.yaml", "nutanix://USER@HOST"),
+        ("import prism://pc -o x.yaml", "write nutanix://USER@HOST"),
         ("density mine.yaml --vm web --slo p99<100", "did you mean response_ms.p99?"),
         ("simulate mine.yaml --set vms.web.count 3", "write --set vms.web.count=3"),
         ("plan place clusters.yaml --vm 4x16GiB", "choose one with --cluster (database, edge, general)"),

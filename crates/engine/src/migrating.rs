@@ -28,6 +28,8 @@ pub struct HostFacts {
     pub downtime_s: f64,
     /// Time before the first page is sent.
     pub setup_s: f64,
+    /// Time to find that a byte of a zero page need not be sent.
+    pub zero_s_per_byte: f64,
     /// Time after the last page.
     pub resume_s: f64,
     /// What happens to a VM that writes too fast.
@@ -41,6 +43,8 @@ pub struct HostFacts {
 pub struct VmFacts {
     /// Bytes that are sent at least once: touched, and not zero.
     pub memory_bytes: f64,
+    /// Bytes of its other pages, which the first pass reads.
+    pub zero_bytes: f64,
     /// Bytes that it writes to again and again.
     pub written_set_bytes: f64,
     /// Bytes written in a second of CPU time.
@@ -75,6 +79,7 @@ impl HostFacts {
             concurrent: settings.concurrent,
             downtime_s: settings.downtime_s,
             setup_s: settings.setup_s,
+            zero_s_per_byte: settings.zero_s_per_byte,
             resume_s: settings.resume_s,
             convergence: settings.convergence,
             timeout_s: settings.timeout_s,
@@ -86,8 +91,10 @@ impl VmFacts {
     /// Those of a VM with a workload; migrations of a run use them, too.
     pub(crate) fn of(vm: &VmGroup, workload: &Workload) -> Self {
         let (touched, active) = (vm.touched().bytes() as f64, vm.active().bytes() as f64);
+        let memory_bytes = touched * (1.0 - vm.memory_zero_pct / 100.0);
         Self {
-            memory_bytes: touched * (1.0 - vm.memory_zero_pct / 100.0),
+            memory_bytes,
+            zero_bytes: vm.memory.bytes() as f64 - memory_bytes,
             written_set_bytes: workload
                 .written_set
                 .map_or(active, |set| (set.bytes() as f64).min(touched)),

@@ -263,17 +263,18 @@ fn migration_facts(scenario_json: &str) -> PyResult<String> {
     json(&hypertwin_engine::MigrationFacts::of(&parse(scenario_json)?))
 }
 
-/// Seconds of pre-copy, seconds of the last copy and bytes of a live migration of `memory` bytes at a steady rate;
-/// `None` if it never ends.
+/// Seconds of pre-copy, seconds of the last copy and bytes of a live migration of `memory` bytes at a steady rate, which
+/// takes `scan_s` to find its zero pages; `None` if it never ends.
 #[pyfunction]
 fn migration_forecast(
     memory: f64,
+    scan_s: f64,
     bytes_per_s: f64,
     dirty_per_s: f64,
     written_set: f64,
     downtime_s: f64,
 ) -> Option<(f64, f64, f64)> {
-    let found = hypertwin_engine::forecast(memory, bytes_per_s, dirty_per_s, written_set, downtime_s)?;
+    let found = hypertwin_engine::forecast(memory, scan_s, bytes_per_s, dirty_per_s, written_set, downtime_s)?;
     Some((found.pre_copy_s, found.last_copy_s, found.sent))
 }
 

@@ -80,6 +80,8 @@ HINTS = {
 
 ADDRESSES = {
     "pve": "write proxmox://USER@REALM!TOKENID@HOST for a Proxmox VE cluster",
+    "prism": "write nutanix://USER@HOST for the clusters of a Prism Central",
+    "ahv": "write nutanix://USER@HOST for the clusters of a Prism Central",
     "esxi": "write vcenter://USER@HOST for a single ESXi host, too",
     "kvm": "write qemu+ssh://USER@HOST/system",
     "ssh": "write qemu+ssh://USER@HOST/system",

@@ -42,6 +42,7 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
         "I have an RVTools export": "hypertwin import RVTools_export_all.xlsx -o cluster.yaml",
         "I have a vCenter": "hypertwin import vcenter://reader@vcenter.example.com -o cluster.yaml",
         "I have a Proxmox VE cluster": "hypertwin import 'proxmox://auditor@pve!twin@pve1' -o cluster.yaml",
+        "I have Nutanix clusters": "hypertwin import nutanix://auditor@pc.example.com -o cluster.yaml",
         "I have nothing yet": "hypertwin init --hypervisor kvm --hosts 3 --storage pool",
         "The twin's figures differ from my measurements": (
             "hypertwin calibrate cluster.yaml measured.csv --free vms.db.cpu=1..10"

@@ -20,8 +20,10 @@
 | `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers by system |
 | `outside.py` | bounded reading, safe numbers and names |
 | `text_log.py`, `json_stream.py` | shared by readers of text logs; JSON larger than memory |
+| `cpu_series.py` | CPU of a VM or host over weeks, as means of equal steps |
 | `export_files.py`, `json_fields.py` | shared by readers of exports in several files, and of API responses |
 | `address.py` | addresses and passwords |
+| `http_json.py` | a JSON API over HTTPS: bounded responses, missing ones noted |
 | `tls.py` | encrypted connections, and the certificates that they trust |
 
 Readers in a folder import only files of this folder and of their own.

@@ -77,14 +77,15 @@ def shown(source: str) -> str:
 
 
 def password(address: Address) -> str:
-    """Return the password for an address with a user: from the environment, otherwise typed at the terminal."""
+    """Return the password of a user, or an API key without a user: from the environment, otherwise typed."""
     given = os.environ.get(PASSWORD_VARIABLE)
     if given is not None:
         return given
     if not sys.stdin.isatty():
         hint = f"set {PASSWORD_VARIABLE} in the environment"
         _refuse(f"{address}: no password", f"a password in {PASSWORD_VARIABLE} or a terminal to ask at", hint)
-    return getpass.getpass(f"password of {address.user} at {address.host}: ")
+    what = f"password of {address.user} at" if address.user else "API key for"
+    return getpass.getpass(f"{what} {address.host}: ")
 
 
 def _refuse(value: str, allowed: str, hint: str) -> NoReturn:

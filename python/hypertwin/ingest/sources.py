@@ -16,7 +16,7 @@ from hypertwin.ingest import address, outside
 from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Inventory
 from hypertwin.ingest.kvm import libvirt_uri, lscpu, nova, ovirt, proxmox, proxmox_api, virsh_files
-from hypertwin.ingest.nutanix import prism
+from hypertwin.ingest.nutanix import prism, prism_api
 from hypertwin.ingest.vmware import rvtools, vcenter
 
 
@@ -41,6 +41,7 @@ READERS: tuple[Reader, ...] = (
         "libvirt URI (qemu:///system) or a list of them", libvirt_uri.read, libvirt_uri.recognises, libvirt_uri.SCHEMES
     ),
     Reader("proxmox://USER@REALM!TOKENID@HOST", proxmox_api.read, schemes=(proxmox_api.SCHEME,)),
+    Reader("nutanix://USER@HOST", prism_api.read, schemes=(prism_api.SCHEME,)),
     Reader("Proxmox VE API dump", proxmox.read, proxmox.recognises, files=proxmox.files),
     Reader("oVirt API answers", ovirt.read, ovirt.recognises, files=ovirt.files),
     Reader("OpenStack answers", nova.read, nova.recognises, files=nova.files),

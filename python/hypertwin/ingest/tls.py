@@ -15,6 +15,7 @@ from http.client import HTTPSConnection
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import parse_qsl
 
 from hypertwin.errors import short
 from hypertwin.ingest import outside
@@ -107,6 +108,18 @@ def _fingerprint(text: str) -> str:
         hint = "openssl s_client -connect HOST:PORT < /dev/null | openssl x509 -noout -fingerprint -sha256"
         refuse_option(f"fingerprint={short(text)}", allowed, hint)
     return text.lower().replace(":", "")
+
+
+def trust(query: str) -> Trust:
+    """Return the certificates to trust by the options of an address. Raises SourceError."""
+    pairs = query.split("&", 10)[:10]
+    given = dict(parse_qsl("&".join(pairs), keep_blank_values=True))
+    if query and len(given) != query.count("&") + 1:
+        refuse_option("options that are not understood", "?OPTION=VALUE&OPTION=VALUE", "check what follows the ?")
+    for key in given:
+        if key not in OPTIONS:
+            refuse_option(f"option {short(key)!r}", " or ".join(OPTIONS), "check its spelling")
+    return Trust(**{key: OPTIONS[key](value) for key, value in given.items()})
 
 
 OPTIONS: Mapping[str, Callable[[str], Any]] = MappingProxyType(

@@ -172,7 +172,9 @@ def _by_node(key: str) -> Text:
 
 
 def _with_io(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    return {name: each for name, each in entities.items() if each.get("io_latency_ms")}
+    """Return the entities with simulated storage, or none if all of them are idle."""
+    found = {name: each for name, each in entities.items() if each.get("io_latency_ms")}
+    return found if any(each.get("iops") or each.get("copied_mb_per_s") for each in found.values()) else {}
 
 
 def _iops_alone(entity: Entity) -> str:

@@ -72,7 +72,7 @@ def brief(
     left = terminal.MAX_TABLES
     for kind in kinds:
         most = entities.MOST_ROWS if several else terminal.MAX_BRIEF_ROWS
-        cells, _ = entities.cells(result, kind, _hidden(result, named) | set(kind.not_brief), most=most)
+        cells, _ = entities.cells(result, kind, _hidden(result, named) | _not_brief(kind, result), most=most)
         if cells.rows and left:
             parts.append(Fitted(kind.title, cells, kind.dropped_first))
             left -= 1
@@ -125,6 +125,15 @@ def answered(answer: Answer, most: int | None = None) -> Iterator[Text]:
     """Yield the answer, and at most `most` of its further lines."""
     yield Text(answer["text"], STYLES[answer["tone"]])
     yield from (Text(f"  {sentence}") for sentence in answer["more"][:most])
+
+
+def _not_brief(kind: entities.Kind, result: Mapping[str, Any]) -> set[str]:
+    """Return the columns that a short answer leaves out. Measured memory stands beside the memory in use."""
+    hidden = set(kind.not_brief)
+    hosts = [host for point in result["points"] for host in point["hosts"].values()]
+    if kind is entities.HOSTS and any(host.get("measured", {}).get("memory_usage_pct") for host in hosts):
+        return (hidden - {entities.IN_USE}) | {"memory %"}
+    return hidden
 
 
 def tables_of(

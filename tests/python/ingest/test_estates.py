@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import SOAK
-from tests.estate import Estate, in_full, make, prometheus, proxmox, proxmox_server, rvtools
+from tests.estate import Estate, in_full, make, nutanix, nutanix_server, prometheus, proxmox, proxmox_server, rvtools
 from tests.estate.agreement import MIB, agrees, imported, imported_scenario
 from tests.estate.truth import HARDWARE
 
@@ -94,6 +94,29 @@ def test_an_rvtools_export_with_poor_rights_is_the_truth(tmp_path: Path) -> None
     estate = make(5)
     path = rvtools.write(estate, tmp_path / "RVTools_export_all.xlsx", poor=True)
     agrees(imported(path), estate, whole_pct=True)
+
+
+PLACED = {name: knobs for name, knobs in KNOBS.items() if "unknown" not in knobs}
+"""What Prism Central can say: it knows each VM's host, by its ID."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("knobs", PLACED.values(), ids=list(PLACED))
+@pytest.mark.parametrize("hypervisor", ["AHV", "ESX"])
+def test_answers_of_nutanix_are_the_truth(tmp_path: Path, knobs: dict[str, Any], hypervisor: str, seed: int) -> None:
+    estate = make(seed, **knobs)
+    agrees(imported(nutanix.write(estate, tmp_path / "prism", limit=40, hypervisor=hypervisor)), estate)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("knobs", PLACED.values(), ids=list(PLACED))
+def test_nutanix_over_the_network_is_the_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, Any], seed: int
+) -> None:
+    monkeypatch.setenv(address.PASSWORD_VARIABLE, nutanix_server.SECRET)
+    estate = make(seed, **knobs)
+    with nutanix_server.serving(nutanix.answers(estate), tmp_path) as central:
+        agrees(imported(central.address()), estate)
 
 
 ONE = {name: knobs for name, knobs in KNOBS.items() if not {"clusters", "affix", "unknown"} & knobs.keys()}

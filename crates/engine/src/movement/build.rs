@@ -150,6 +150,7 @@ fn machine(island: &Island, vm: &IslandVm) -> Machine {
         is_restarted: false,
         is_up: true,
         memory: sent.memory_bytes,
+        zero: sent.zero_bytes,
         written_set: sent.written_set_bytes,
         touched: spec.touched().bytes() as f64,
         wanted_ns: 0,

@@ -28,7 +28,7 @@ impl Migration {
             Stage::Passes | Stage::LastCopy | Stage::Fetching => {
                 (self.left - self.rate * (now - self.since) as f64 / 1e9).max(0.0)
             }
-            Stage::Queued | Stage::SetUp | Stage::Settling | Stage::Over => self.copy.volume,
+            Stage::Queued | Stage::SetUp | Stage::Scan | Stage::Settling | Stage::Over => self.copy.volume,
         };
         self.copy.sent + self.copy.volume - left
     }
@@ -133,9 +133,21 @@ impl Movement {
         }
     }
 
-    /// The first pass begins.
+    /// The first pass begins: it finds the pages that are zero, and then sends the others.
     pub(super) fn begin_copy(&mut self, number: u32, machines: &impl Machines, clock: &mut Clock) {
-        self.migrations[number as usize].run_ns = machines.run_ns(self.migrations[number as usize].vm) as i64;
+        let migration = &mut self.migrations[number as usize];
+        migration.run_ns = machines.run_ns(migration.vm) as i64;
+        let zero_s_per_byte = self.site.hosts[migration.from].migration.zero_s_per_byte;
+        let scan_ns = nanos(self.site.vms[migration.vm].zero * zero_s_per_byte);
+        if scan_ns == 0 {
+            return self.send(number, Stage::Passes, clock);
+        }
+        migration.stage = Stage::Scan;
+        migration.event = Some(clock.at(clock.now + scan_ns, Event::Movement(Due::Scanned(number))));
+    }
+
+    /// The first pass has found all pages that are zero.
+    pub(super) fn scanned(&mut self, number: u32, clock: &mut Clock) {
         self.send(number, Stage::Passes, clock);
     }
 

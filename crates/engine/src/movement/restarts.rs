@@ -206,7 +206,8 @@ impl Movement {
         let pause_s = retries.and_then(|retries| retries.pause_s(dead.attempts));
         let again = |pause_s| clock.at(clock.now + nanos(pause_s), Event::Movement(Due::TryAgain(vm)));
         dead.events = [pause_s.map(again), None];
-        if dead.attempts == 1 {
+        // a storage appliance waits for its host as a matter of course
+        if dead.attempts == 1 && self.site.vms[vm].only_on.is_none() {
             self.history.unplaced.push(Unplaced {
                 vm: self.site.vms[vm].name.clone(),
                 lacks,

@@ -71,8 +71,9 @@ pub(super) struct Machine {
     pub is_restarted: bool,
     /// Whether it serves: it is neither dead nor booting.
     pub is_up: bool,
-    /// What is sent of it at least once, and what it writes to again and again, in bytes.
+    /// What is sent of it at least once, what of it is zero, and what it writes to again and again, in bytes.
     pub memory: f64,
+    pub zero: f64,
     pub written_set: f64,
     /// Bytes that it has touched, and time that it had wanted when its cluster was balanced last.
     pub touched: f64,

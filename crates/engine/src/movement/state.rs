@@ -129,6 +129,8 @@ pub(super) enum Stage {
     /// Waits for a place at both hosts.
     Queued,
     SetUp,
+    /// The first pass looks for pages that are zero.
+    Scan,
     /// Sends while the VM runs.
     Passes,
     /// Sends while it stands still.

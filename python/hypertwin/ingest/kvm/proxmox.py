@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import json_fields, outside
+from hypertwin.ingest import cpu_series, json_fields, outside
+from hypertwin.ingest.cpu_series import Series
 from hypertwin.ingest.inventory import (
     ASSUMED_CLOCK_HZ,
     Assumption,
@@ -266,10 +267,10 @@ def _together(guests: Sequence[Fields], answers: Answers, hosts: Mapping[str, Ho
     running = [each for each in guests if each.get("status") == "running"]
     placed = [(_series(each, answers), hosts[json_fields.name(each, "node")]) for each in running]
     known = [(series, _clock_mhz(host)) for series, host in placed if series is not None]
-    return proxmox_series.together(known) if known and len(known) == len(running) else {}
+    return cpu_series.together(known) if known and len(known) == len(running) else {}
 
 
-def _series(resource: Fields, answers: Answers) -> proxmox_series.Series | None:
+def _series(resource: Fields, answers: Answers) -> Series | None:
     return proxmox_series.series(answers.get(f"{_path(resource)}/{SERIES}"))
 
 
@@ -374,7 +375,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     )
 
 
-def _usage(series: proxmox_series.Series | None, busy: float | None, cpus: int, threads: int) -> dict[str, Any]:
+def _usage(series: Series | None, busy: float | None, cpus: int, threads: int) -> dict[str, Any]:
     """Return the CPU usage of a node over a month, otherwise of the present moment."""
     shares = [] if series is None else [linux_host.usage_pct(used / cpus, threads) for used in series.used]
     valid = [share for share in shares if share is not None]

@@ -4,19 +4,20 @@ The fields of the entities identify a response, so files can have any names, and
 camelCase, v2.0 snake_case. Only v1 has controller VMs and the usage of VMs. Fields: nutanix.dev, api_reference (Prism
 Element v2.0, Prism Central v3); responses published with demisto/content (Packs/NutanixHypervisor), client/v3 of
 nutanix/terraform-provider-nutanix, and Checkmk's `prism_*` (`stats`: text, in millionths, -1 where there is none).
-`cpu_capacity_in_hz` is cores x `cpu_frequency_in_hz`. `memory_mb` and `_mib` are MiB.
+`cpu_capacity_in_hz` is cores x `cpu_frequency_in_hz`. `memory_mb` and `_mib` are MiB. Responses of Prism Central's v4
+get the names of v2.0 in `prism_v4.py`. UUIDs are the same in all versions, so responses of several can be combined.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import export_files, outside
+from hypertwin.ingest import cpu_series, export_files, outside
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import (
     Assumption,
@@ -28,13 +29,18 @@ from hypertwin.ingest.inventory import (
     Rule,
     VirtualDisk,
     Vm,
+    figures,
     grouped,
 )
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
+from hypertwin.ingest.nutanix import prism_v4
+from hypertwin.ingest.nutanix.prism_v4 import Usage
 from hypertwin.ingest.outside import Gap, refuse
 
 MOST_ENTITIES = 20_000
 MOST_VCPUS = 16_384
+MAX_RULED = 1_000_000
+"""Maximum number of VMs and hosts of all policies together."""
 MIB = 2**20
 HINT = "save the answers as docs/guides/import.md says"
 
@@ -42,9 +48,14 @@ _HEAD = re.compile(
     rb'"(num_cpu_cores|numCpuCores|num_cores_per_vcpu|numVCpus|num_vcpus_per_socket|memory_capacity_mib|'
     rb'num_host_failures_to_tolerate|storage_container_uuid|cluster_external_ipaddress)"'
 )
-_HYPERVISORS = {"kKvm": "Nutanix AHV", "kVMware": "VMware ESXi", "kHyperv": "Microsoft Hyper-V"}
+_HYPERVISORS = {
+    **{"kKvm": "Nutanix AHV", "kVMware": "VMware ESXi", "kHyperv": "Microsoft Hyper-V"},
+    **{"AHV": "Nutanix AHV", "ESX": "VMware ESXi", "HYPERV": "Microsoft Hyper-V", "XEN": "Xen"},
+}
 _BUSES = {"nvme": "nvme"}
 """Controllers by bus. The SCSI controller of AHV has no name in scenarios."""
+_SLEEPING = ("PAUSED", "SUSPENDED", "UNDETERMINED")
+"""Power states of v4 that are neither on nor off."""
 _USED_STATS = ("hypervisor_cpu_usage_ppm", "controller_num_iops")
 
 
@@ -56,24 +67,46 @@ class Answers:
     vms: dict[str, dict[str, Any]] = field(default_factory=dict)
     clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
     containers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    cvms: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Controller VMs that have a list of their own, in v4."""
+    policies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    categories: dict[str, dict[str, Any]] = field(default_factory=dict)
+    usage: dict[str, Usage] = field(default_factory=dict)
+    """Statistics of v4, by the UUID of the VM or host."""
+    is_v4: bool = False
+    """True if a response is of v4."""
+    errors: list[str] = field(default_factory=list)
+    """Names of the files with an error response."""
     ha: list[Fields] = field(default_factory=list)
     listed: dict[str, int] = field(default_factory=dict)
     """Number of entities of a kind in Prism, from the responses."""
     unused: list[str] = field(default_factory=list)
 
-    def add(self, kind: str, entity: dict[str, Any], source: Path) -> None:
+    def add(self, kind: str, entity: dict[str, Any], source: Path | str) -> None:
         """Add an entity, or its additional fields if the UUID is known."""
         into: dict[str, dict[str, Any]] = getattr(self, kind)
         key = text(entity.get("uuid")) or f"{kind} {len(into)}"
         known = into.setdefault(key, {})
         known |= {field: value for field, value in entity.items() if value is not None}
-        if len(into) > MOST_ENTITIES:
+        self._check_size(kind, len(into), source)
+
+    def measure(self, uuid: str, usage: Usage, source: Path | str) -> None:
+        """Add the use of a VM or host."""
+        self.usage[uuid] = usage
+        self._check_size("stats", len(self.usage), source)
+
+    @staticmethod
+    def _check_size(kind: str, size: int, source: Path | str) -> None:
+        if size > MOST_ENTITIES:
             refuse(source, kind, f"more than {MOST_ENTITIES}", "fewer", "one cluster at a time", "source-too-large")
 
 
 def recognises(head: bytes) -> bool:
-    """True for a JSON object with fields that only Prism's responses have."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and _HEAD.search(head) is not None
+    """True for JSON with fields that only Prism's responses have."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith((b"{", b"[")) and prism_v4.recognises(head):
+        return True
+    return text.startswith(b"{") and _HEAD.search(head) is not None
 
 
 def files(folder: Path) -> Iterable[Path]:
@@ -85,12 +118,30 @@ def read(sources: Sequence[str]) -> Inventory:
     """Return the clusters in these files, or in the JSON files of these folders. Raises SourceError."""
     answers = Answers()
     for path, data in export_files.contents(sources, HINT):
-        _take(outside.parsed(data, path), path, answers)
-    return _Prism(answers, export_files.shown(sources)).inventory()
+        take(outside.parsed(data, path), path, answers)
+    return inventory(answers, export_files.shown(sources))
 
 
-def _take(answer: Any, path: Path, answers: Answers) -> None:
-    """Sort the entities of one response. A list can also be bare, and a cluster can be a single object."""
+def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Inventory:
+    """Return the inventory in these responses, with the gaps of their collection. Raises SourceError."""
+    return _Prism(answers, source, gaps).inventory()
+
+
+def take(answer: Any, path: Path | str, answers: Answers) -> None:
+    """Sort the entities of one response, or of a list of them. Raises SourceError for too many.
+
+    A list can also be bare, and a cluster can be a single object.
+    """
+    if isinstance(answer, list) and any(prism_v4.is_response(each) for each in answer):
+        for each in objects(answer):
+            _take_one(each, path, answers)
+    else:
+        _take_one(answer, path, answers)
+
+
+def _take_one(answer: Any, path: Path | str, answers: Answers) -> None:
+    if _take_v4(answer, path, answers):
+        return
     if isinstance(answer, dict) and "failover_enabled" in answer:
         answers.ha.append(answer)
         return
@@ -103,12 +154,36 @@ def _take(answer: Any, path: Path, answers: Answers) -> None:
             answers.add(kind, found, path)
             kinds[kind] = kinds.get(kind, 0) + 1
     if not kinds:
-        answers.unused.append(outside.name(path.name))
+        answers.unused.append(outside.name(Path(path).name))
     told = below(answer, "metadata")
     total = whole(told.get("grand_total_entities", told.get("grandTotalEntities", told.get("total_matches"))))
     if len(kinds) == 1 and total is not None:
         kind = next(iter(kinds))
         answers.listed[kind] = max(answers.listed.get(kind, 0), total)
+
+
+def _take_v4(answer: Any, path: Path | str, answers: Answers) -> bool:
+    """Sort the entities of a response of v4. Return false for another response."""
+    kinds: dict[str, int] = {}
+    is_read = prism_v4.is_response(answer)
+    for kind, item in prism_v4.items(answer):
+        if prism_v4.is_error(kind):
+            answers.errors.append(outside.name(Path(path).name))
+        elif kind in prism_v4.STATS:
+            uuid, usage = prism_v4.usage(kind, item, answer)
+            answers.measure(uuid, usage, path)
+        elif (found := prism_v4.entity(kind, item)) is not None:
+            answers.add(*found, path)
+            kinds[found[0]] = kinds.get(found[0], 0) + 1
+        else:
+            continue
+        is_read = True
+    total = prism_v4.total(answer)
+    if len(kinds) == 1 and total is not None:
+        (kind,) = kinds
+        answers.listed[kind] = max(answers.listed.get(kind, 0), total)
+    answers.is_v4 |= is_read
+    return is_read
 
 
 def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
@@ -190,33 +265,47 @@ def _snake(key: str) -> str:
 class _Prism:
     """Inventory in the entities."""
 
-    def __init__(self, answers: Answers, source: str) -> None:
+    def __init__(self, answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> None:
         self.answers, self.source = answers, source
-        self.gaps: dict[Gap, None] = {}
+        self.gaps: dict[Gap, None] = dict.fromkeys(gaps)
         self.of_hosts: list[Assumption] = []
+        self.of_vms: list[Assumption] = []
+        self.of_clusters: list[Assumption] = []
         self.of_all: list[Assumption] = []
-        own = [*answers.hosts.values(), *answers.vms.values()]
-        names = {text(each.get("cluster_uuid")): name(each, "cluster_name") for each in own}
+        central = {uuid for uuid, each in answers.clusters.items() if is_central(each)}
+        self.hosts = {
+            uuid: each for uuid, each in answers.hosts.items() if text(each.get("cluster_uuid")) not in central
+        }
+        """Hosts by UUID, without Prism Central itself."""
+        names: dict[str, str] = {}
+        for each in (*self.hosts.values(), *answers.vms.values()):
+            uuid = text(each.get("cluster_uuid"))
+            names[uuid] = name(each, "cluster_name") or names.get(uuid, "")
         names |= {uuid: called for uuid, each in answers.clusters.items() if (called := name(each))}
         names.pop("", None)
         self.clusters = {uuid: called or outside.name(uuid) for uuid, called in names.items()}
         """Names by UUID."""
-        used = {text(each.get("cluster_uuid")) for each in answers.hosts.values()} - {""}
+        used = {text(each.get("cluster_uuid")) for each in self.hosts.values()} - {""}
         told = used or set(self.clusters)
         self.only = self.clusters.get(next(iter(told))) if len(told) == 1 else None
         """The only cluster, for entities without a cluster."""
 
     def inventory(self) -> Inventory:
-        hosts = {uuid: host for uuid, each in self.answers.hosts.items() if (host := self.host(each)) is not None}
+        hosts = {uuid: host for uuid, each in self.hosts.items() if (host := self.host(each)) is not None}
         if not hosts:
             value = f"{len(self.answers.vms)} VMs, no host with cores and memory"
-            refuse(self.source, "hosts", value, "an answer to /hosts (v2.0) or hosts/list (v3)", HINT, "source-lacks")
+            allowed = "an answer to config/hosts (v4), /hosts (v2.0) or hosts/list (v3)"
+            refuse(self.source, "hosts", value, allowed, HINT, "source-lacks")
         stores = {
             uuid: Datastore(name(each) or outside.name(uuid), "Nutanix container", clusters=self.named(each))
             for uuid, each in self.answers.containers.items()
         }
         by_name = {host.name: host for host in hosts.values()}
-        vms = [self.vm(each, hosts, by_name, stores) for each in self.answers.vms.values() if name(each)]
+        listed = {**self.answers.vms, **self.controllers(hosts)}
+        found = {uuid: self.vm(each, hosts, by_name, stores) for uuid, each in listed.items() if name(each)}
+        vms = list(found.values())
+        for file in self.answers.errors[:100]:
+            self.of_all.append(Assumption("all", f"{file} is an error of Prism Central: left out"))
         for kind, count in self.answers.listed.items():
             if count > len(getattr(self.answers, kind)):
                 there = len(getattr(self.answers, kind))
@@ -224,23 +313,50 @@ class _Prism:
                     Assumption("all", f"{there} of {count} {kind} are in the files: the other pages are missing")
                 )
         if vms and not any(vm.storage_appliance for vm in vms):
-            self.gaps[Gap("controller VMs (/vms of v1 has them)", "their CPU and memory on each host")] = None
-        if any(vm.powered_on and vm.demand is None for vm in vms):
-            self.gaps[Gap("stats/hypervisor_cpu_usage_ppm of VMs (/vms of v1 has it)", "measured demand")] = None
+            self.lacks("controllers")
+        running = [vm for vm in vms if vm.powered_on and not (self.answers.is_v4 and vm.storage_appliance)]
+        if any(vm.demand is None for vm in running):
+            self.lacks("demand")
         if not any(vm.disks for vm in vms):
-            self.gaps[Gap("vm_disk_info (ask with include_vm_disk_config=true)", "virtual disks")] = None
+            self.lacks("disks")
+        clusters = [
+            replace(self.cluster(called), **self.together(called, found, hosts))
+            for called in dict.fromkeys(host.cluster for host in hosts.values())
+            if called
+        ]
+        rules = [*self.rules(hosts), *self.policies(found, hosts)]
         return Inventory(
             self.source,
             "nutanix",
             list(hosts.values()),
             vms,
             [*self.pools(), *stores.values()],
-            self.rules(hosts),
+            rules,
             list(self.gaps),
-            [*self.of_all, *grouped("host", self.of_hosts)],
-            [self.cluster(called) for called in dict.fromkeys(host.cluster for host in hosts.values()) if called],
+            [
+                *self.of_all,
+                *grouped("cluster", self.of_clusters),
+                *grouped("host", self.of_hosts),
+                *grouped("VM", self.of_vms),
+            ],
+            clusters,
             self.unused(),
         )
+
+    def lacks(self, what: str) -> None:
+        """Note a gap, unless the collection of responses noted its reason."""
+        gap = _GAPS[what][self.answers.is_v4]
+        if gap is not None and gap.costs not in {each.costs for each in self.gaps}:
+            self.gaps[gap] = None
+
+    def controllers(self, hosts: Mapping[str, Host]) -> dict[str, dict[str, Any]]:
+        """Return the controller VMs of the hosts that are not among the VMs."""
+        known = {(name(each), text(each.get("host_uuid"))) for each in self.answers.vms.values()}
+        return {
+            uuid: each
+            for uuid, each in self.answers.cvms.items()
+            if (name(each), text(each.get("host_uuid"))) not in known and text(each.get("host_uuid")) in hosts
+        }
 
     def named(self, entity: Fields) -> tuple[str, ...]:
         """Return the cluster of an entity, as a list of names."""
@@ -255,6 +371,9 @@ class _Prism:
             if called:
                 self.of_hosts.append(Assumption(called, "left out: its cores and memory are unknown"))
             return None
+        if entity.get("host_type") == prism_v4.STORAGE_ONLY:
+            self.of_hosts.append(Assumption(called, "left out: it has only storage, and runs no VMs"))
+            return None
         sockets = whole(entity.get("num_cpu_sockets")) or 1
         threads = whole(entity.get("num_cpu_threads"))
         if cores > MOST_VCPUS or sockets > cores:
@@ -263,14 +382,6 @@ class _Prism:
         if threads is None:
             self.gaps[Gap("num_cpu_threads", "hyper-threading: assumed on")] = None
         capacity, clock = number(entity.get("cpu_capacity_in_hz")), number(entity.get("cpu_frequency_in_hz"))
-        stats = below(entity, "stats")
-        usage, memory_usage = (
-            _millionths(stats, "hypervisor_cpu_usage_ppm"),
-            _millionths(stats, "hypervisor_memory_usage_ppm"),
-        )
-        if usage is None:
-            self.gaps[Gap("stats/hypervisor_cpu_usage_ppm of hosts", "CPU usage of hosts")] = None
-        span = number(stats.get("hypervisor_timespan_usecs"))
         states = f"{text(entity.get('hypervisor_state'))} {text(entity.get('state'))}".lower()
         return Host(
             called,
@@ -282,11 +393,28 @@ class _Prism:
             hypervisor=name(entity, "hypervisor_full_name") or _HYPERVISORS.get(text(entity.get("hypervisor_type"))),
             cluster=next(iter(self.named(entity)), None),
             cpu_model=name(entity, "cpu_model") or None,
-            usage_pct=usage,
-            memory_usage_pct=memory_usage,
-            over_s=span / 1e6 if usage is not None and span is not None and 0 < span < 1e12 else None,
+            **self.use(entity),
             in_maintenance=flag(entity.get("host_in_maintenance_mode")) or "maintenance" in states,
         )
+
+    def use(self, entity: Fields) -> dict[str, Any]:
+        """Return the measurements of a host: of the statistics of v4, otherwise of the entity itself."""
+        measured, stats = self.answers.usage.get(text(entity.get("uuid"))), below(entity, "stats")
+        cpu, memory = (_millionths(stats, f"hypervisor_{each}_usage_ppm") for each in ("cpu", "memory"))
+        span = number(stats.get("hypervisor_timespan_usecs"))
+        found: dict[str, Any] = {"usage_pct": cpu, "memory_usage_pct": memory}
+        if cpu is not None and span is not None and 0 < span < 1e12:
+            found["over_s"] = span / 1e6
+        if measured is not None and measured.memory_ppm is not None:
+            found["memory_usage_pct"] = measured.memory_ppm / 1e4
+        if measured is not None and measured.series is not None:
+            mean, p95, _ = figures([100 * share for share in measured.series.used])
+            found |= {"usage_pct": mean, "usage_p95_pct": p95, **measured.series.span}
+        elif measured is not None and measured.cpu_ppm is not None:
+            found |= {"usage_pct": measured.cpu_ppm / 1e4, "counter": measured.counter}
+        if found["usage_pct"] is None:
+            self.lacks("usage")
+        return found
 
     def vm(self, entity: Fields, hosts: dict[str, Host], by_name: dict[str, Host], stores: dict[str, Datastore]) -> Vm:
         """Return a VM from an entity with the fields of v1, v2.0 or both."""
@@ -297,16 +425,8 @@ class _Prism:
             refuse(self.source, f"{called}/num_vcpus", str(vcpus), f"1 to {MOST_VCPUS} vCPUs", HINT)
         host = hosts.get(text(entity.get("host_uuid"))) or by_name.get(name(entity, "host_name"))
         on = text(entity.get("power_state")).lower() == "on"
-        used, clock = _millionths(below(entity, "stats"), "hypervisor_cpu_usage_ppm"), host.clock_hz if host else None
-        iops = number(below(entity, "stats").get("controller_num_iops"))
-        demand = None
-        if on and used is not None and clock is not None:
-            counter = "stats/hypervisor_cpu_usage_ppm"
-            mhz = used / 100 * vcpus * clock / 1e6
-            demand = Demand(
-                mhz, iops if iops is not None and iops >= 0 else None, f"{counter} of /vms", counter=counter
-            )
         disks = tuple(_disks(entity, stores))
+        self.tell(called, entity)
         return Vm(
             called,
             vcpus,
@@ -315,19 +435,68 @@ class _Prism:
             cluster=host.cluster if host is not None else next(iter(self.named(entity)), None),
             powered_on=on,
             cores_per_socket=per_socket,
-            reservation_mhz=entity.get("reservation_mhz"),
+            reservation_mhz=number(entity.get("reservation_mhz")),
             disks=disks,
             guest_os=name(entity, "guest_os") or None,
-            demand=demand,
+            demand=self.demand(entity, vcpus, host) if on and host is not None else None,
             storage_appliance=entity.get("controller_vm") is True or is_storage_appliance(called),
             storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
+            numa=_numa(whole(entity.get("numa_nodes")), vcpus),
+            restart_priority="disabled" if entity.get("is_agent_vm") is True else None,
         )
+
+    def demand(self, entity: Fields, vcpus: int, host: Host) -> Demand | None:
+        """Return the demand of a VM that is on: of the statistics of v4, otherwise of v1."""
+        if host.clock_hz is None:
+            return None
+        clock_mhz = host.clock_hz / 1e6
+        measured = self.answers.usage.get(text(entity.get("uuid")), Usage())
+        if measured.series is not None:
+            return replace(measured.series.times_cpus(vcpus).demand(clock_mhz), iops=measured.iops)
+        if measured.cpu_ppm is not None:
+            mhz = measured.cpu_ppm / 1e6 * vcpus * clock_mhz
+            return Demand(mhz, measured.iops, f"{measured.counter}, without times", counter=measured.counter)
+        used = _millionths(below(entity, "stats"), "hypervisor_cpu_usage_ppm")
+        iops = number(below(entity, "stats").get("controller_num_iops"))
+        if used is None:
+            return None
+        counter = "stats/hypervisor_cpu_usage_ppm"
+        mhz = used / 100 * vcpus * clock_mhz
+        return Demand(mhz, iops if iops is not None and iops >= 0 else None, f"{counter} of /vms", counter=counter)
+
+    def tell(self, called: str, entity: Fields) -> None:
+        """Note the settings of a VM that an inventory does not have."""
+        state = text(entity.get("power_state"))
+        for is_set, what in (
+            (state in _SLEEPING, f"its power state is {state.lower()}: counted as powered off"),
+            (entity.get("is_pinned") is True, "its vCPUs are pinned, v4 does not name the CPUs: assumed not pinned"),
+            (entity.get("overcommits_memory") is True, "memory overcommit is on: its ballooning is not imported"),
+            (
+                any(each.get("volume_group_uuid") for each in objects(entity.get("vm_disk_info"))[:1_000]),
+                "its volume groups are not imported",
+            ),
+        ):
+            if is_set:
+                self.of_vms.append(Assumption(called, what))
+
+    def together(self, called: str, vms: Mapping[str, Vm], hosts: Mapping[str, Host]) -> dict[str, Any]:
+        """Return the CPU of a cluster's VMs at the same times, or an empty dict unless known for all that are on."""
+        clocks = {host.name: host.clock_hz for host in hosts.values()}
+        known = []
+        for uuid, vm in vms.items():
+            if vm.cluster != called or not vm.powered_on:
+                continue
+            series, clock_hz = self.answers.usage.get(uuid, Usage()).series, clocks.get(vm.host or "")
+            if series is None or clock_hz is None:
+                return {}
+            known.append((series.times_cpus(vm.vcpus), clock_hz / 1e6))
+        return cpu_series.together(known) if known else {}
 
     def pools(self) -> list[Datastore]:
         """Return the storage of each cluster: that of its hosts, which all its containers share."""
         sums: dict[str | None, list[int]] = {}
-        for each in self.answers.hosts.values():
-            stats = below(each, "usage_stats")
+        for uuid, each in self.hosts.items():
+            stats = {**below(each, "usage_stats"), **self.answers.usage.get(uuid, Usage()).storage}
             size, used = whole(stats.get("storage.capacity_bytes")), whole(stats.get("storage.usage_bytes"))
             if size and used is not None and used <= size:
                 total = sums.setdefault(next(iter(self.named(each)), None), [0, 0])
@@ -344,8 +513,16 @@ class _Prism:
         ]
 
     def cluster(self, called: str) -> Cluster:
-        """Return data about a cluster. The response to /ha does not name its cluster."""
+        """Return data about a cluster. The response to /ha does not name its cluster, and v4 has no such response.
+
+        AHV restarts VMs by default, as far as there is room (Nutanix, "Virtual Machine High Availability").
+        """
         ha = self.answers.ha[0] if len(self.answers.ha) == 1 and called == self.only else {}
+        types = {text(each.get("hypervisor_type")) for each in self.hosts.values() if called in self.named(each)}
+        if self.answers.is_v4 and not ha and types == {"AHV"}:
+            default = "assumed AHV's default HA: VMs restart where there is room (/ha of v2.0 has its reservation)"
+            self.of_clusters.append(Assumption(called, default))
+            return Cluster(called, ha=True)
         kind = re.sub("[^a-z]", "", text(ha.get("reservation_type")).lower())
         reserves = None if "reserv" not in kind else "noreserv" not in kind
         return Cluster(
@@ -369,11 +546,83 @@ class _Prism:
                 found.append(Rule(f"affinity of {name(each)}", "run-on", (name(each),), on, mandatory=True))
         return found
 
+    def policies(self, vms: Mapping[str, Vm], hosts: Mapping[str, Host]) -> list[Rule]:
+        """Return the policies of v4. Its scheduler overrides anti-affinity if a cluster lacks resources."""
+        members: dict[str, list[str]] = {}
+        for uuid, vm in vms.items():
+            listed = self.answers.vms.get(uuid, {}).get("categories")
+            for category in dict.fromkeys(map(text, listed if isinstance(listed, list) else ())):
+                members.setdefault(category, []).append(vm.name)
+        placed = {
+            uuid: [hosts[each].name for each in category["hosts"] if each in hosts]
+            for uuid, category in self.answers.categories.items()
+            if "hosts" in category
+        }
+        rules: list[Rule] = []
+        left = MAX_RULED
+        for each in self.answers.policies.values():
+            called = name(each) or "(without a name)"
+            of_vms, of_hosts = (dict.fromkeys(each.get(f"{kind}_categories") or ()) for kind in ("vm", "host"))
+            size = sum(len(members.get(category, ())) for category in of_vms)
+            size += sum(len(placed.get(category, ())) for category in of_hosts)
+            left -= size
+            if left < 0:
+                allowed = f"at most {MAX_RULED} VMs and hosts in all policies"
+                refuse(self.source, f"policies/{called}", "more", allowed, HINT, "source-too-large")
+            ruled = [member for category in of_vms for member in members.get(category, ())]
+            ruled += [vms[uuid].name for uuid in each.get("vms") or () if uuid in vms]
+            if each["policy"] != "VmHostAffinityPolicy":
+                if len(of_vms) > 1:
+                    self.of_all.append(Assumption(f"policy {called}", "applied to all VMs of its categories together"))
+                rules.append(Rule(called, "keep-apart", tuple(dict.fromkeys(ruled))))
+                continue
+            if of_hosts.keys() - placed.keys():
+                self.lacks("categories")
+            on = tuple(dict.fromkeys(host for category in of_hosts for host in placed.get(category, ())))
+            rules.append(Rule(called, "run-on", tuple(dict.fromkeys(ruled)), on, mandatory=True))
+        return rules
+
     def unused(self) -> list[str]:
         """Return unused statistics and files."""
         vms = (key for each in self.answers.vms.values() for key in below(each, "stats") if key not in _USED_STATS)
         stats = ["stats of VMs but for CPU usage and IOPS"] if next(vms, None) is not None else []
         return [*stats, *self.answers.unused[:100]]
+
+
+_GAPS: Mapping[str, tuple[Gap | None, Gap]] = {
+    "controllers": (
+        Gap("controller VMs (/vms of v1 has them)", "their CPU and memory on each host"),
+        Gap("config/clusters/ID/cvms (v4.2 and later)", prism_v4.NEEDED["cvms"]),
+    ),
+    "demand": (
+        Gap("stats/hypervisor_cpu_usage_ppm of VMs (/vms of v1 has it)", "measured demand"),
+        Gap("ahv/stats/vms", prism_v4.NEEDED["stats/vms"]),
+    ),
+    "usage": (
+        Gap("stats/hypervisor_cpu_usage_ppm of hosts", "CPU usage of hosts"),
+        Gap("stats/clusters/ID/hosts/ID", prism_v4.NEEDED["stats/hosts"]),
+    ),
+    "disks": (
+        Gap("vm_disk_info (ask with include_vm_disk_config=true)", "virtual disks"),
+        Gap("disks", "virtual disks"),
+    ),
+    "categories": (
+        None,
+        Gap("config/categories?$expand=detailedAssociations", prism_v4.NEEDED["categories"]),
+    ),
+}
+"""Gaps of responses up to v3, and of v4."""
+
+
+def is_central(cluster: Fields) -> bool:
+    """True for Prism Central, which is a cluster without hosts for VMs."""
+    functions = cluster.get("functions")
+    return isinstance(functions, list) and prism_v4.PRISM_CENTRAL in functions
+
+
+def _numa(nodes: int | None, vcpus: int) -> dict[str, object]:
+    """Return the virtual NUMA nodes of a VM, which divide its vCPUs equally. 0 means none."""
+    return {"cells": [vcpus // nodes] * nodes} if nodes and 1 < nodes <= vcpus and vcpus % nodes == 0 else {}
 
 
 def _millionths(stats: Fields, key: str) -> float | None:
@@ -384,7 +633,7 @@ def _millionths(stats: Fields, key: str) -> float | None:
 
 def _disks(entity: Fields, stores: dict[str, Datastore]) -> Iterable[VirtualDisk]:
     for each in objects(entity.get("vm_disk_info"))[:1_000]:
-        if flag(each.get("is_cdrom")) or flag(each.get("is_empty")):
+        if flag(each.get("is_cdrom")) or flag(each.get("is_empty")) or each.get("volume_group_uuid"):
             continue
         bus = text(below(each, "disk_address").get("device_bus")).lower()
         store = stores.get(text(each.get("storage_container_uuid")))

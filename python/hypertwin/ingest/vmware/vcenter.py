@@ -92,6 +92,8 @@ VM = MappingProxyType(
 The results are empty for properties that most VMs do not have.
 """
 LARGE = ("config.extraConfig", "config.hardware.device")
+HOST_DEVICES = "devices of the host"
+"""True for a VM with devices of its host, from `config.hardware.device`."""
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
 VIRTUAL_NUMA = "config.numaInfo"
 """Cores per virtual node, since 8.0.0.1."""
@@ -325,6 +327,7 @@ class Reader:
             guest_os=text(values.get("config.guestFullName")),
             demand=stats.demand(values, self.at) if measured else None,
             storage_appliance=is_storage_appliance(name),
+            live_migration=not values.get(HOST_DEVICES, False),
             **stats.measured(values) if measured else {},
             **_memory_entitlement(values, memory_mb),
             restart_priority=restart_priority(
@@ -389,7 +392,17 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
     devices = values.pop("config.hardware.device", None)
     if isinstance(devices, list):
         values["config.hardware.device"] = _disks(devices)
+        values[HOST_DEVICES] = any(map(_is_of_host, devices))
     return values
+
+
+def _is_of_host(device: Any) -> bool:
+    """True for DirectPath I/O and SR-IOV, which prevent vMotion (vSphere VM administration). vGPUs can migrate."""
+    from pyVmomi import vim
+
+    is_virtual_gpu = isinstance(device.backing, vim.vm.device.VirtualPCIPassthrough.VmiopBackingInfo)
+    kinds = (vim.vm.device.VirtualPCIPassthrough, vim.vm.device.VirtualSriovEthernetCard)
+    return isinstance(device, kinds) and not is_virtual_gpu
 
 
 def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, str]]:

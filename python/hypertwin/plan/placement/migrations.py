@@ -79,10 +79,11 @@ class Migrations:
         of, what = self._host(source), self._facts["vms"][self.problem.vms[vm].group]
         memory, written_set = what["memory_bytes"], what["written_set_bytes"]
         dirty = what["dirty_per_cpu_s"] * self._cpu_seconds(vm, source)
-        passes = _core.migration_forecast(memory, rate, dirty, written_set, of["downtime_s"])
+        scan_s = what["zero_bytes"] * of["zero_s_per_byte"]
+        passes = _core.migration_forecast(memory, scan_s, rate, dirty, written_set, of["downtime_s"])
         sending = None if passes is None else passes[0] + passes[1]
-        if sending is None:
-            sending = self._slowed(source, memory, rate, dirty, written_set)
+        if sending is None and (slowed := self._slowed(source, memory, rate, dirty, written_set)) is not None:
+            sending = scan_s + slowed
         if sending is None or (of["timeout_s"] is not None and sending > of["timeout_s"]):
             return None
         return float(of["setup_s"] + sending + of["resume_s"])
@@ -106,7 +107,7 @@ class Migrations:
             seconds, volume = memory / rate, min(dirty * memory / rate, written_set)
             if volume < memory:
                 seconds, volume = seconds + volume / rate, min(dirty * volume / rate, written_set)
-            rest = _core.migration_forecast(volume, rate, SLOWED_WRITES * rate, written_set, of["downtime_s"])
+            rest = _core.migration_forecast(volume, 0.0, rate, SLOWED_WRITES * rate, written_set, of["downtime_s"])
             return None if rest is None else seconds + rest[0] + rest[1]
         if of["convergence"] == "post-copy":
             # what the first pass left is sent once more while the VM runs elsewhere

@@ -15,7 +15,7 @@ from tests.estate.proxmox_server import SECRET, TOKEN, USER, refuses, serving
 from tests.python.ingest.kvm.test_proxmox import dump
 
 from hypertwin.errors import HypertwinError, SourceError, UnreachableError
-from hypertwin.ingest import address, sources
+from hypertwin.ingest import address, http_json, sources
 from hypertwin.ingest.inventory import Inventory
 from hypertwin.ingest.kvm import proxmox, proxmox_api, proxmox_series
 
@@ -147,7 +147,7 @@ def test_a_node_that_does_not_answer_is_left_and_the_others_read(tmp_path: Path,
 
 
 def test_a_node_that_answers_late_costs_one_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxmox_api, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(http_json, "TIMEOUT_S", 0.3)
     with serving(dump(), tmp_path, late={"nodes/pve1/status": 1.0}) as node:
         live = sources.read([node.address()])
     assert sum("nodes/pve1" in path for path in node.asked) == 1
@@ -190,7 +190,7 @@ def test_a_wrong_secret_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_server_that_does_not_answer_at_first_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str
 ) -> None:
-    monkeypatch.setattr(proxmox_api, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(http_json, "TIMEOUT_S", 0.2)
     late = {"cluster/resources": 1.0, "access/ticket": 1.0}
     with serving(dump(), tmp_path, late=late) as node, pytest.raises(UnreachableError, match="no answer in time"):
         sources.read([node.address(user)])
@@ -229,7 +229,7 @@ def test_a_wrong_response_is_one_clear_error(tmp_path: Path, body: bytes) -> Non
 
 
 def test_a_huge_response_is_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxmox_api, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(http_json, "MAX_BYTES", 10_000)
     instead = lambda path: (200, b" " * 2**20) if "status" in path else None  # noqa: E731
     with serving(dump(), tmp_path, instead) as node, pytest.raises(SourceError, match="at most 10000 bytes"):
         sources.read([node.address()])

@@ -148,9 +148,13 @@ def test_the_same_pool_over_the_network(tmp_path, monkeypatch):
 
 
 def test_an_imported_cluster_simulates_and_plans(tmp_path, cli):
-    (tmp_path / "pve.json").write_text(json.dumps(dump()))
+    (tmp_path / "pve.json").write_text(json.dumps(dump(of=estate(measured_vms=True))))
     done = cli("import", "pve.json", "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
+    quick = ("--duration", "1", "--warmup", "0.5", "--replications", "1")
+    said = cli("simulate", "cluster.yaml", *quick).stdout
+    assert "I/O\n" not in said, "all are idle"
+    assert "in use %" in said, "beside the measured memory"
     workload = "workloads.measured.ios=2"
     short = ("--duration", "1", "--warmup", "0.5", "--replications", "1", "--format", "json")
     done = cli("simulate", "cluster.yaml", "--set", workload, *short)
