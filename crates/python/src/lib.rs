@@ -263,8 +263,8 @@ fn migration_facts(scenario_json: &str) -> PyResult<String> {
     json(&hypertwin_engine::MigrationFacts::of(&parse(scenario_json)?))
 }
 
-/// Seconds of pre-copy, seconds of the last copy and bytes of a live migration of `memory` bytes at a steady rate, which
-/// takes `scan_s` to find its zero pages; `None` if it never ends.
+/// Seconds of pre-copy, seconds of the last copy and bytes of a live migration of `memory` bytes at a steady rate,
+/// which takes `scan_s` to find its zero pages; `None` if it never ends.
 #[pyfunction]
 fn migration_forecast(
     memory: f64,

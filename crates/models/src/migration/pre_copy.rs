@@ -1,9 +1,9 @@
 //! Pre-copy: memory is sent while the VM runs, then what it wrote meanwhile, and so on, until the rest is small.
 //!
-//! **Mechanism.** The first pass sends M, all pages that are not zero, after it has found the others. A pass that took T leaves V = min(W, D T) to be
-//! sent again, for a dirty rate D and a written set W. As soon as what is left can be sent within the allowed downtime,
-//! the VM stops, the rest is sent, and it goes on elsewhere. With r = D / R and a large W the passes are M r^i; with r
-//! >= 1 and W > R x downtime that never ends.
+//! **Mechanism.** The first pass sends M, all pages that are not zero, after it has found the others. A pass that took
+//! T leaves V = min(W, D T) to be sent again, for a dirty rate D and a written set W. As soon as what is left can be
+//! sent within the allowed downtime, the VM stops, the rest is sent, and it goes on elsewhere. With r = D / R and a
+//! large W the passes are M r^i; with r >= 1 and W > R x downtime that never ends.
 //!
 //! **Sources.** Round sums: SpringerPlus 5 (2016), 10.1186/s40064-016-2642-2, table 1; the switch-over rule: QEMU,
 //! `migration/migration.c`. **Assumptions.** Writes are spread evenly over the written set; pages are sent once a pass.

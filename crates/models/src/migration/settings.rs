@@ -9,8 +9,8 @@
 use hypertwin_cluster::{Convergence, Family, HostGroup, Hypervisor};
 
 /// Time in which QEMU's migration thread finds that a byte is zero: 100 GB of zero pages migrate in 9.629 s on a Xeon
-/// Platinum 8457C (qemu-devel, "Introduce multifd zero page checking", 2024, zero pages checked by the main thread). ESXi
-/// knows which pages a VM has never touched.
+/// Platinum 8457C (qemu-devel, "Introduce multifd zero page checking", 2024, zero pages checked by the main thread).
+/// ESXi knows which pages a VM has never touched.
 const ZERO_S_PER_BYTE: f64 = 9.629 / 100e9;
 
 /// 10 Gb/s in bytes per second.

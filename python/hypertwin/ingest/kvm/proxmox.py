@@ -69,6 +69,7 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _HOST_DEVICE = re.compile("(hostpci|usb|serial|parallel)[0-9]{1,2}")
 """Keys of devices of the host, which prevent live migration (qemu-server, PVE/QemuServer.pm,
 `check_local_resources`)."""
+ZFS = "the cache of ZFS (ARC) counts as hypervisor memory, but shrinks if memory is short: check with `arc_summary`"
 _BUSES = re.compile("(ide|sata|scsi|virtio|rootfs|mp)([0-9]{0,3})")
 _READ = re.compile(
     r"cluster/(resources|status|ha/(rules|groups|resources))|"
@@ -230,7 +231,7 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         text = "left out: their node is left out, or their size is unknown"
         told.of_all.append(Assumption(counted(len(listed) - len(guests), "guest"), text))
     names = _unique_names(guests)
-    stores = _stores(by_kind.get("storage", ()))
+    stores = _stores(by_kind.get("storage", ()), told)
     managed = _managed(answers)
     unmanaged = [managed is not None and not _is_in(each, managed) for each in guests]
     vms = [
@@ -636,7 +637,7 @@ def _options(text: str) -> dict[str, str]:
     return {key if separator else "file": value if separator else key for key, separator, value in parts}
 
 
-def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
+def _stores(resources: Iterable[Fields], told: Told) -> dict[str, Datastore]:
     """Return the storages for disks of VMs and containers: a shared one once, a local one for each node."""
     stores: dict[str, Datastore] = {}
     for each in resources:
@@ -648,6 +649,8 @@ def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
         if key in stores:
             stores[key] = replace(stores[key], hosts=(*stores[key].hosts, node))
             continue
+        if each.get("plugintype") == "zfspool":
+            told.of_node(node, ZFS)
         size, used = json_fields.whole(each.get("maxdisk")), json_fields.whole(each.get("disk"))
         free = size - used if size is not None and used is not None and used <= size else None
         stores[key] = Datastore(

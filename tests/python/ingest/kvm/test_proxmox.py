@@ -278,6 +278,15 @@ def test_devices_of_the_host_prevent_live_migration(read, key, value, moves):
     assert next(vm for vm in read(answers).vms if vm.name == "db").live_migration is moves
 
 
+def test_the_cache_of_zfs_is_an_assumption(read):
+    answers = dump()
+    zfs = {"type": "storage", "storage": "tank", "plugintype": "zfspool", "content": "images", "shared": 0}
+    assert not any("ARC" in each.text for each in read(answers).assumptions)
+    answers["/cluster/resources"] += [{**zfs, "node": "pve1"}, {**zfs, "node": "pve2"}]
+    told = [each for each in read(answers).assumptions if "ARC" in each.text]
+    assert [each.subject for each in told] == ["pve1, pve2"]
+
+
 def _month(step: int, used: list[float | None], cpus: int) -> list[dict[str, Any]]:
     rows = [{"time": 1_780_000_000 // step * step + step * at, "maxmem": 7, "maxcpu": cpus} for at in range(len(used))]
     return [row if share is None else {**row, "cpu": share} for row, share in zip(rows, used, strict=True)]
