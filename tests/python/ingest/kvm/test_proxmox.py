@@ -284,7 +284,7 @@ def test_the_cache_of_zfs_is_an_assumption(read):
     assert not any("ARC" in each.text for each in read(answers).assumptions)
     answers["/cluster/resources"] += [{**zfs, "node": "pve1"}, {**zfs, "node": "pve2"}]
     told = [each for each in read(answers).assumptions if "ARC" in each.text]
-    assert [each.subject for each in told] == ["pve1, pve2"]
+    assert [each.subject for each in told] == ["2 hosts (pve1, pve2)"]
 
 
 def _month(step: int, used: list[float | None], cpus: int) -> list[dict[str, Any]]:
