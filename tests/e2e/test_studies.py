@@ -72,7 +72,15 @@ UNNAMED = {
 """Figures of which the source neither says what limits nor which way they go: no new one without a look."""
 
 
-LONG = {"ceph-micron", "ceph-osd-cpu", "ceph-pacific-quincy", "ceph-vm-tails", "chunk-store", "esxi-vnuma", "monster-vm"}
+LONG = {
+    "ceph-micron",
+    "ceph-osd-cpu",
+    "ceph-pacific-quincy",
+    "ceph-vm-tails",
+    "chunk-store",
+    "esxi-vnuma",
+    "monster-vm",
+}
 """Studies of more than ten seconds of CPU; `make lint` sees that `make evidence` has run them all on this core."""
 
 
