@@ -77,7 +77,7 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
         True,
     )
     pool = found.pool["pool"]
-    assert (pool.group, pool.hosts, pool.vms_on_nodes) == ("node", ("node-1", "node-2", "node-3"), True)
+    assert (pool.groups, pool.hosts, pool.vms_on_nodes) == (("node",), ("node-1", "node-2", "node-3"), True)
     assert pool.redundancy == language.redundancy("replicas-3:2")
 
 

@@ -17,8 +17,9 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
             continue;
         }
         if sections.node_count(pool) == Some(0) && clean("nodes") {
+            let first = &pool.nodes.written()[0];
             found.push(Issue::new(
-                ["hosts", &pool.nodes.written()[0], "count"],
+                ["hosts", first, "count"],
                 "no-nodes",
                 "0".to_owned(),
                 format!("at least 1: these hosts are the nodes of storage.{name}"),

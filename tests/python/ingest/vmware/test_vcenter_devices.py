@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyVmomi import vim
 
 from hypertwin.ingest.vmware import vcenter
 
-vim = pytest.importorskip("pyVmomi").vim
 device = vim.vm.device
 
 
