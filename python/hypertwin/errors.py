@@ -310,6 +310,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "pool-over-capacity": "More data, with replicas and parity, than the devices of a pool hold.",
         "no-compute-layer": "A two-layer deployment in which every host is a node of the pool.",
         "wrong-layer": "A VM on a host that the deployment of its storage excludes.",
+        "no-live-migration": "A migration of a VM that cannot migrate while it runs.",
         "two-storages": "A VM with both an array and a pool.",
         "two-kinds-of-threads": "A service with threads of a node and threads of each device.",
         "too-many-metadata-servers": "More metadata servers than nodes.",
