@@ -73,6 +73,8 @@ def serving(
             if other is not None:
                 return other
             bare = urlsplit(path).path
+            if path.endswith("cf=MAX") and f"{bare}-max" in known:
+                bare += "-max"
             if bare in known:
                 return 200, json.dumps({"data": known[bare]}).encode()
             return (501, b'{"data":null}') if bare.startswith("cluster/") else (500, b'{"data":null}')

@@ -43,6 +43,8 @@ from hypertwin.naming import counted
 
 RESOURCES = "cluster/resources"
 SERIES = "rrddata"
+PEAKS = "rrddata-max"
+"""Name of the same with `cf=MAX`: maxima of a minute, in each step."""
 LONG_STEP_S = 3_600
 """Seconds of a step above which means hide working hours."""
 MOST_BYTES = 16 * 2**20
@@ -73,7 +75,8 @@ ZFS = "the cache of ZFS (ARC) counts as hypervisor memory, but shrinks if memory
 _BUSES = re.compile("(ide|sata|scsi|virtio|rootfs|mp)([0-9]{0,3})")
 _READ = re.compile(
     r"cluster/(resources|status|ha/(rules|groups|resources))|"
-    r"nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata)|rrddata)|" + proxmox_ceph.READ
+    r"nodes/[^/]+/(status|(qemu|lxc)/[0-9]+/(config|snapshot|status/current|rrddata(-max)?)|rrddata(-max)?)|"
+    + proxmox_ceph.READ
 )
 """Responses that the reader uses."""
 
@@ -147,7 +150,7 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         refuse(folder, "", f"more than {MOST_FILES} files", "fewer", "import one dump at a time", "source-too-large")
     for path in paths:
         size = path.stat().st_size
-        is_series = path.stem == SERIES
+        is_series = path.stem in (SERIES, PEAKS)
         left[is_series] -= size
         if left[is_series] < 0:
             most = MAX_SERIES_BYTES if is_series else MOST_ALL_BYTES
@@ -275,6 +278,12 @@ def _series(resource: Fields, answers: Answers) -> Series | None:
     return proxmox_series.series(answers.get(f"{_path(resource)}/{SERIES}"))
 
 
+def _peak(path: str, answers: Answers) -> float | None:
+    """Return the most CPUs that a guest or node used in a minute of a month, or None if unknown."""
+    series = proxmox_series.series(answers.get(f"{path}/{PEAKS}"))
+    return None if series is None else max(series.used)
+
+
 def _path(guest: Fields) -> str:
     """Return the path of the responses of a guest."""
     kind = "lxc" if guest.get("type") == "lxc" else "qemu"
@@ -351,6 +360,9 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     used = json_fields.whole(resource.get("mem")) if used is None else used
     busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
     usage = _usage(proxmox_series.series(answers.get(f"nodes/{resource.get('node')}/{SERIES}")), busy, cpus, threads)
+    if "usage_p95_pct" in usage and (peak := _peak(f"nodes/{resource.get('node')}", answers)) is not None:
+        most = linux_host.usage_pct(peak / cpus, threads)
+        usage["usage_peak_pct"] = None if most is None else max(most, usage["usage_p95_pct"] or 0.0)
     if usage["usage_pct"] is None:
         told.lacks("cpu of nodes", "CPU usage of hosts")
     elif threads > 1:
@@ -477,6 +489,8 @@ def _vm(
     series = _series(resource, answers) if running else None
     if series is not None:
         demand = series.demand(clock_mhz)
+        if (peak := _peak(_path(resource), answers)) is not None:
+            demand = replace(demand, cpu_peak_mhz=max(peak * clock_mhz, demand.cpu_p95_mhz or 0.0))
         if series.step_s > LONG_STEP_S:
             told.of_vm(name, f"demand is from {series.counter}: shorter peaks are not in it")
     elif running and cpu is not None and 0 <= cpu <= 1_000:

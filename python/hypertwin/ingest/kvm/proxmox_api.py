@@ -61,6 +61,7 @@ SERVICE = Service(
         "snapshot": "snapshots of guests",
         "current": "memory in the balloon of VMs",
         proxmox.SERIES: "demand of guests over a month",
+        proxmox.PEAKS: "peaks of demand",
         "resources": "VMs that HA restarts after a node failure",
         "rules": "placement rules",
         "groups": "placement rules",
@@ -235,9 +236,10 @@ class _Collection:
     @staticmethod
     def _paths(node: str, guests: Sequence[Fields]) -> Iterator[tuple[str, str]]:
         """Yield the kinds and paths of the responses about a node and its guests."""
-        month = "timeframe=month&cf=AVERAGE"
+        series = {proxmox.SERIES: "timeframe=month&cf=AVERAGE", proxmox.PEAKS: "timeframe=month&cf=MAX"}
         yield "nodes/NODE/status", f"nodes/{node}/status"
-        yield f"nodes/NODE/{proxmox.SERIES}", f"nodes/{node}/{proxmox.SERIES}?{month}"
+        for name, asked in series.items():
+            yield f"nodes/NODE/{name}", f"nodes/{node}/{proxmox.SERIES}?{asked}"
         for each in guests:
             number = json_fields.whole(each.get("vmid"))
             if not number:
@@ -248,7 +250,8 @@ class _Collection:
                 yield f"nodes/NODE/{kind}/VMID/{part}", f"nodes/{node}/{kind}/{number}/{part}"
             if runs:
                 path = f"nodes/{node}/{kind}/{number}/{proxmox.SERIES}"
-                yield f"nodes/NODE/{kind}/VMID/{proxmox.SERIES}", f"{path}?{month}"
+                for name, asked in series.items():
+                    yield f"nodes/NODE/{kind}/VMID/{name}", f"{path}?{asked}"
 
     def _ask(self, found: dict[str, Any], path: str, kind: str) -> None:
         """Store a response, or note that it is missing. Raises MissingError if its node does not answer."""
@@ -262,4 +265,5 @@ class _Collection:
                 reason = f"not allowed: needs {right}" if error.reason == "not allowed" else error.reason
                 self.server.miss(path if kind == "cluster" else kind, reason)
             return
-        found[path.partition("?")[0]] = answer
+        bare, _, query = path.partition("?")
+        found[bare.replace(proxmox.SERIES, proxmox.PEAKS) if query.endswith("cf=MAX") else bare] = answer

@@ -292,6 +292,21 @@ def _month(step: int, used: list[float | None], cpus: int) -> list[dict[str, Any
     return [row if share is None else {**row, "cpu": share} for row, share in zip(rows, used, strict=True)]
 
 
+def test_maxima_of_a_month_are_the_peak(read):
+    answers = dump()
+    for path, cpus in (("/nodes/pve1", 48), ("/nodes/pve1/qemu/100", 12)):
+        answers[f"{path}/rrddata"] = _month(1_800, [0.1, 0.2, 0.3], cpus)
+        answers[f"{path}/rrddata-max"] = _month(1_800, [0.4, 0.9, 0.35], cpus)
+    found = read(answers)
+    (db,) = [vm for vm in found.vms if vm.name == "db"]
+    assert db.demand.cpu_peak_mhz == pytest.approx(0.9 * 12 * 2500)
+    host = found.hosts[0]
+    assert host.usage_peak_pct > host.usage_p95_pct > host.usage_pct
+    answers["/nodes/pve1/qemu/100/rrddata-max"] = _month(1_800, [0.01, 0.02], 12)
+    (db,) = [vm for vm in read(answers).vms if vm.name == "db"]
+    assert db.demand.cpu_peak_mhz == db.demand.cpu_p95_mhz, "no peak is below what was used on average"
+
+
 @pytest.mark.parametrize(("step", "named"), [(1_800, "30 min"), (43_200, "12 h")])
 def test_what_a_node_kept_over_a_month_is_the_demand(read, step, named):
     answers = dump()

@@ -63,11 +63,13 @@ def test_a_month_is_asked_of_guests_that_run_only(tmp_path: Path) -> None:
     found = answers(estate)
     on = {f"/nodes/{vm.host}/qemu/{number}" for number, vm in enumerate(estate.vms, 100) if vm.on}
     nodes = {f"/nodes/{host.name}" for host in estate.hosts}
-    found |= {f"{path}/rrddata": month() for path in on | nodes}
+    found |= {f"{path}/{name}": month() for path in on | nodes for name in ("rrddata", "rrddata-max")}
     with serving(found, tmp_path) as node:
         live = sources.read([node.address()])
     asked = {path for path in node.asked if "rrddata" in path}
-    assert asked == {f"{path.strip('/')}/rrddata?timeframe=month&cf=AVERAGE" for path in on | nodes}
+    assert asked == {
+        f"{path.strip('/')}/rrddata?timeframe=month&cf={of}" for path in on | nodes for of in ("AVERAGE", "MAX")
+    }
     assert all(host.usage_p95_pct is not None and host.over_s for host in live.hosts)
     same(live, of_dump(found))
     assert all(vm.demand is not None and vm.demand.over_s for vm in live.vms if vm.powered_on)

@@ -118,7 +118,7 @@ def test_an_auditor_imports_the_truth(played: Played, tmp_path: Path) -> None:
     assert lines[1].endswith("6 hosts with 152 cores, 80 of 80 VMs with 325 vCPUs, 2 rules")
     assert [line for line in lines if line.startswith("missing")] == []
     (cluster,) = hypertwin.capacity(found, demand="peak")["clusters"].values()
-    assert cluster["demand"]["cpu"]["kind"] == "p95", "means of 30 min have no peak, and the basis says so"
+    assert cluster["demand"]["cpu"]["kind"] == "peak"
 
 
 def test_the_dump_of_the_script_is_the_truth(played: Played, tmp_path: Path) -> None:
