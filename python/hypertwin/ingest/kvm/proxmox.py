@@ -159,7 +159,11 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         if size:  # pvesh wrote nothing: no such path in this version, or no permission
             key = _key(path.relative_to(folder).with_suffix("").as_posix())
             data = outside.read_bytes(path, MOST_BYTES)
-            answers[key] = proxmox_series.of_text(data, path) if is_series else _unwrapped(outside.parsed(data, path))
+            if is_series:
+                read = proxmox_series.of_text if path.stem == SERIES else proxmox_series.peak_of_text
+                answers[key] = read(data, path)
+            else:
+                answers[key] = _unwrapped(outside.parsed(data, path))
     return answers
 
 
@@ -280,8 +284,7 @@ def _series(resource: Fields, answers: Answers) -> Series | None:
 
 def _peak(path: str, answers: Answers) -> float | None:
     """Return the most CPUs that a guest or node used in a minute of a month, or None if unknown."""
-    series = proxmox_series.series(answers.get(f"{path}/{PEAKS}"))
-    return None if series is None else max(series.used)
+    return proxmox_series.peak(answers.get(f"{path}/{PEAKS}"))
 
 
 def _path(guest: Fields) -> str:

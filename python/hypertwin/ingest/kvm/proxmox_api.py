@@ -132,7 +132,8 @@ class Server(http_json.Client):
         if status != 200:
             raise MissingError({403: "not allowed", 501: "not in this version"}.get(status, f"status {status}"))
         if path.partition("?")[0].endswith(proxmox.SERIES):
-            return self.checked(path, lambda: proxmox_series.of_text(data, str(self.address)))
+            read = proxmox_series.peak_of_text if path.endswith("cf=MAX") else proxmox_series.of_text
+            return self.checked(path, lambda: read(data, str(self.address)))
         answer = self.json(path, data)
         if not isinstance(answer, dict) or "data" not in answer:
             allowed, hint = '{"data": ...}', self.service.hint

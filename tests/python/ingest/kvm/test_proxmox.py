@@ -15,7 +15,7 @@ from tests.estate import proxmox_ceph, proxmox_script
 from hypertwin.errors import SourceError
 from hypertwin.ingest import sources, to_scenario
 from hypertwin.ingest.inventory import Cluster, Rule, Snapshots
-from hypertwin.ingest.kvm import proxmox
+from hypertwin.ingest.kvm import proxmox, proxmox_series
 
 STATUS = {
     "cpuinfo": {
@@ -305,6 +305,30 @@ def test_maxima_of_a_month_are_the_peak(read):
     answers["/nodes/pve1/qemu/100/rrddata-max"] = _month(1_800, [0.01, 0.02], 12)
     (db,) = [vm for vm in read(answers).vms if vm.name == "db"]
     assert db.demand.cpu_peak_mhz == db.demand.cpu_p95_mhz, "no peak is below what was used on average"
+
+
+@pytest.mark.parametrize(
+    ("change", "peak"),
+    [
+        ({}, 7.2),
+        ({1: {"maxcpu": 16}}, 14.4),
+        ({1: {"cpu": None}}, 3.2),
+        ({1: {"cpu": 1e9}}, 3.2),
+        ({1: {"cpu": -3}}, 3.2),
+        ({1: {"maxcpu": None}}, 3.2),
+        ({1: {"cpu": "0.9", "maxcpu": "8"}}, 7.2),
+        ({0: {"name": '{"cpu":0.99,"maxcpu":8}'}}, 7.2),
+    ],
+)
+def test_the_peak_in_a_text_is_that_of_its_rows(change, peak):
+    rows = _month(1_800, [0.4, 0.9, 0.35], 8)
+    for at, fields in change.items():
+        rows[at] |= fields
+    for form in (rows, {"data": rows}):
+        assert proxmox_series.peak_of_text(json.dumps(form).encode(), "here") == pytest.approx(peak)
+        compact = json.dumps(form, separators=(",", ":")).encode()
+        assert proxmox_series.peak_of_text(compact, "here") == pytest.approx(peak)
+    assert proxmox_series.peak(rows) == pytest.approx(peak)
 
 
 @pytest.mark.parametrize(("step", "named"), [(1_800, "30 min"), (43_200, "12 h")])
