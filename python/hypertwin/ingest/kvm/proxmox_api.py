@@ -267,4 +267,4 @@ class _Collection:
                 self.server.miss(path if kind == "cluster" else kind, reason)
             return
         bare, _, query = path.partition("?")
-        found[bare.replace(proxmox.SERIES, proxmox.PEAKS) if query.endswith("cf=MAX") else bare] = answer
+        found[bare.removesuffix(proxmox.SERIES) + proxmox.PEAKS if query.endswith("cf=MAX") else bare] = answer
