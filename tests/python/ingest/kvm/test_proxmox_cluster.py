@@ -117,6 +117,8 @@ def test_an_auditor_imports_the_truth(played: Played, tmp_path: Path) -> None:
     assert lines[0].startswith("warning: 20 containers: containers (LXC) are simulated as VMs")
     assert lines[1].endswith("6 hosts with 152 cores, 80 of 80 VMs with 325 vCPUs, 2 rules")
     assert [line for line in lines if line.startswith("missing")] == []
+    stays = {vm.called for vm in found.inventory.vms if not vm.live_migration}
+    assert stays == {guest.name for guest in played.guests if guest.kind == "lxc"}
     (cluster,) = hypertwin.capacity(found, demand="peak")["clusters"].values()
     assert cluster["demand"]["cpu"]["kind"] == "peak"
 
