@@ -1,18 +1,21 @@
-//! How long an idle vCPU takes to begin when it is woken: a time in which nothing computes.
+//! How long an idle vCPU or thread takes to begin when it is woken: a time in which nothing computes.
 //!
 //! **Mechanism.** An event makes an idle vCPU ready, and an idle logical CPU takes it. That CPU leaves its idle state
 //! first, which takes the longer the deeper it is; then the host handles the interrupt and switches to the vCPU, and
 //! the guest is entered and switches to its process. A core sleeps no deeper than its less idle thread, so the state
 //! follows from how long all of the core has been idle. Whether CPUs may sleep deeply is up to the host's power policy.
 //!
+//! A thread of the hypervisor that works for virtual controllers wakes up likewise, without a guest: for a request, and
+//! again for its completion. A thread that polls does neither: it looks for events itself for a while before it sleeps.
+//!
 //! **Sources.** Idle states: exit latencies and target residencies of Skylake and Cascade Lake servers in Linux's
 //! `drivers/idle/intel_idle.c` (`skx_cstates`), except that C6 takes 41 us, what firmware says of a core that leaves it
 //! while its package is awake; the table's 133 us and the like (82 to 170 us from Ivy Bridge to Ice Lake) are measured
 //! with all of the package asleep (Linux commit "intel_idle: Customize IceLake server support", 2020). The rest: each
-//! family's `wake_up`.
+//! family's `wake_up`; of a thread an interrupt and a switch, as without a hypervisor.
 //!
-//! **Assumptions.** The host foresees how long a CPU will be idle, and something else on its package is awake. Polling
-//! before a CPU halts (KVM's `halt_poll_ns`) has no model.
+//! **Assumptions.** The host foresees how long a CPU will be idle, and something else on its package is awake. The core
+//! of a thread has been idle for as long as the thread. Polling before a CPU halts (KVM's `halt_poll_ns`) has no model.
 
 /// One idle state of a core.
 struct IdleState {
@@ -37,6 +40,10 @@ const IDLE_STATES: [IdleState; 3] = [
     },
 ];
 
+/// From an interrupt on a running logical CPU to the thread or process that waited for it: less than 1 us for the
+/// interrupt, and a switch.
+pub const SWITCH_NS: u64 = 2_000;
+
 /// What waking a vCPU takes on one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeUp {
@@ -60,9 +67,45 @@ impl WakeUp {
     }
 }
 
+/// What waking a thread of the hypervisor takes on one host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadWakeUp {
+    /// Whether idle CPUs leave C1.
+    pub sleeps_deeply: bool,
+    /// For how long it polls before it sleeps.
+    pub polls_ns: u64,
+}
+
+impl ThreadWakeUp {
+    /// Time until a thread begins that has been idle for `idle_ns`.
+    #[inline]
+    pub fn ns(&self, idle_ns: u64) -> u64 {
+        let wake_up = WakeUp {
+            path_ns: SWITCH_NS,
+            sleeps_deeply: self.sleeps_deeply,
+        };
+        if idle_ns <= self.polls_ns { 0 } else { wake_up.ns(idle_ns) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::WakeUp;
+    use super::{ThreadWakeUp, WakeUp};
+
+    #[test]
+    fn a_thread_that_polls_begins_at_once_and_later_wakes_up_like_others() {
+        let main_loop = ThreadWakeUp {
+            sleeps_deeply: true,
+            polls_ns: 0,
+        };
+        let polling = ThreadWakeUp {
+            polls_ns: 32_768,
+            ..main_loop
+        };
+        let idle_ns = [1, 32_768, 32_769, 600_000];
+        assert_eq!(idle_ns.map(|idle_ns| main_loop.ns(idle_ns)), [4_000, 12_000, 12_000, 43_000]);
+        assert_eq!(idle_ns.map(|idle_ns| polling.ns(idle_ns)), [0, 0, 12_000, 43_000]);
+    }
 
     #[test]
     fn the_longer_a_core_was_idle_the_longer_it_takes_unless_it_stays_in_c1() {

@@ -240,6 +240,7 @@ impl Storage {
         let shared = &mut self.shared;
         match shared.requests[id].step {
             Step::Issue => self.path.on_issue(id, shared),
+            Step::Kick(thread) => self.path.on_kick(id, thread, shared, clock.now),
             Step::Route => unreachable!("what goes along its route is not in the calendar"),
             Step::Array => {
                 let array = self.path.array_of(&shared.requests[id]);
@@ -258,6 +259,7 @@ impl Storage {
                 }
             }
             Step::Host => self.complete(id, clock),
+            Step::Woken => self.complete_awake(id, clock),
             Step::Resend => self.resend(id, clock),
             Step::Paged => Swaps::back(id, shared),
             Step::Arrive(pool) => self.pools[pool].arrive(id, shared, clock),
@@ -387,7 +389,7 @@ impl Storage {
     #[inline]
     fn advance(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
-        if !self.path.advance(id, shared, clock.now) {
+        if !self.path.advance(id, shared, clock) {
             return;
         }
         match *self.path.leave(id, clock.now, &shared.requests) {
@@ -444,7 +446,8 @@ impl Storage {
         }
     }
 
-    /// An I/O is back at its host: its slots go to those that wait, and the guest hears of it now or with a later one.
+    /// An I/O is back at its host: its slots go to those that wait, and the guest hears of it now or with a later one,
+    /// once the thread of its controller is awake.
     #[inline]
     fn complete(&mut self, id: IoId, clock: &mut Clock) {
         if self.shared.requests[id].issuer == Issuer::Nobody {
@@ -454,6 +457,24 @@ impl Storage {
         if !self.path.reaches_host(id, Step::Host, &mut self.shared) {
             return;
         }
+        match self.path.sleeps_until(id, &self.shared.requests, clock.now) {
+            Some(awake_at) => self.shared.requests.at(id, Step::Woken, awake_at, clock),
+            None => self.end_route(id, clock),
+        }
+    }
+
+    /// The thread of a controller is awake for a completion.
+    fn complete_awake(&mut self, id: IoId, clock: &mut Clock) {
+        if self.shared.requests[id].issuer == Issuer::Nobody {
+            self.shared.requests.release(id);
+        } else if self.path.reaches_host(id, Step::Woken, &mut self.shared) {
+            self.end_route(id, clock);
+        }
+    }
+
+    /// An I/O gives its slots to those that wait, and the guest hears of it.
+    #[inline]
+    fn end_route(&mut self, id: IoId, clock: &mut Clock) {
         if let Some(lun) = self.path.several(&self.shared.requests[id]) {
             let (depth, is_answered) = self.path.leave_path(id, lun, &mut self.shared, clock);
             self.free_slot(depth, clock);

@@ -4,7 +4,7 @@
 //! has. What only one component needs of it lives in that component's own [`PerIo`] table, under the same number.
 
 use crate::clock::{Clock, Event};
-use crate::ids::{DiskId, HostId, Id, IoId, PoolId, ProcessId, VdiskId, WorkerId};
+use crate::ids::{DiskId, HostId, Id, IoId, IoThreadId, PoolId, ProcessId, VdiskId, WorkerId};
 use hypertwin_kernel::Nanos;
 use std::ops::{Index, IndexMut};
 
@@ -51,6 +51,8 @@ impl Role {
 pub enum Step {
     /// Its worker may issue it: the rate allows it.
     Issue,
+    /// The thread of its controller is awake for it.
+    Kick(IoThreadId),
     /// It goes along its route.
     Route,
     /// The array has looked at it.
@@ -61,6 +63,8 @@ pub enum Step {
     Flushed,
     /// It is back at the host.
     Host,
+    /// The thread of its controller is awake for its completion.
+    Woken,
     /// Its answer was lost on its path; it is sent again.
     Resend,
     /// It reaches a node of the pool.

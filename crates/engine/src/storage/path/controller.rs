@@ -74,6 +74,18 @@ impl Controller {
         self.threads.at(queue % self.threads.len())
     }
 
+    /// The thread that handles the completion of a request of `issuer`.
+    #[inline]
+    pub fn completing_thread(&self, issuer: Issuer, workers: Span<WorkerId>) -> Option<IoThreadId> {
+        let queue = match (self.threads.len(), issuer) {
+            (0, _) => return None,
+            (1, _) => 0,
+            (_, Issuer::Worker(worker)) => workers.position(worker).unwrap_or(0) % self.queues as usize,
+            _ => self.next_queue as usize,
+        };
+        Some(self.threads.at(queue % self.threads.len()))
+    }
+
     /// All that waits for an interrupt is dropped.
     pub fn clear(&mut self, requests: &Requests, dropped: &mut Vec<IoId>) {
         dropped.extend(std::iter::from_fn(|| self.completed.pop(requests)));

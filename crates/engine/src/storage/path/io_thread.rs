@@ -4,6 +4,7 @@ use crate::ids::{IoId, WorldId};
 use crate::storage::queue::Queue;
 use crate::storage::request::{NONE, Requests};
 use hypertwin_kernel::Nanos;
+use hypertwin_models::wake_up::ThreadWakeUp;
 
 /// A world that works for one or more queues of virtual controllers.
 // two lines of the cache
@@ -12,11 +13,15 @@ pub struct IoThread {
     pub world: WorldId,
     /// Its work for a request, in nanoseconds alone on a core at nominal clock.
     pub work_ns: f64,
+    /// How long it takes to begin when it is woken.
+    pub wake_up: ThreadWakeUp,
     /// What waits for it.
     pub queue: Queue,
     current: IoId,
     /// The world has no work and waits; while it goes from one request to the next, it does not.
     is_idle: bool,
+    /// When it last had something to do, or will have once it is awake.
+    awake_at: Nanos,
 }
 
 impl IoThread {
@@ -25,10 +30,21 @@ impl IoThread {
         Self {
             world,
             work_ns: 0.0,
+            wake_up: ThreadWakeUp::default(),
             queue: Queue::new(),
             current: NONE,
             is_idle: true,
+            awake_at: 0,
         }
+    }
+
+    /// An event needs the world, a request or a completion: when it is awake for it, which is now unless it sleeps.
+    #[inline]
+    pub fn wake(&mut self, now: Nanos) -> Nanos {
+        if self.is_idle && self.awake_at < now {
+            self.awake_at = now + self.wake_up.ns(now - self.awake_at);
+        }
+        if self.is_idle { self.awake_at } else { now }
     }
 
     /// A request comes; whether the world, which was idle, takes it at once. Else it waits.
@@ -49,6 +65,7 @@ impl IoThread {
     pub fn start(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
         let next = self.queue.pop(now, requests);
         self.is_idle = next.is_none();
+        self.awake_at = now;
         self.current = next.unwrap_or(NONE);
         next
     }

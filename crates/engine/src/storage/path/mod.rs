@@ -260,7 +260,8 @@ impl Path {
 
     /// Takes an I/O along its route until it has to wait; `true` if it leaves the host.
     #[inline]
-    pub fn advance(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
+    pub fn advance(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> bool {
+        let now = clock.now;
         loop {
             let io = &mut shared.requests[id];
             let stage = self.vdisks[io.vdisk].route.stage(io.stage);
@@ -272,7 +273,7 @@ impl Path {
                     }
                 }
                 Stage::Controller => {
-                    self.queue_on_controller(id, shared, now);
+                    self.queue_on_controller(id, shared, clock);
                     return false;
                 }
                 Stage::Paths => {
@@ -292,15 +293,34 @@ impl Path {
     }
 
     #[inline]
-    fn queue_on_controller(&mut self, id: IoId, shared: &mut Shared, now: Nanos) {
+    fn queue_on_controller(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let index = self.vdisks[shared.requests[id].vdisk].controller;
         if let Some(meter) = &mut self.meter {
-            meter.enter(id, now);
+            meter.enter(id, clock.now);
         }
         let controller = &mut self.controllers[index];
         let index = controller
             .only_thread()
             .unwrap_or_else(|| controller.thread_for(shared.requests[id].issuer, self.vms[controller.vm].workers));
+        let awake_at = self.threads[index].wake(clock.now);
+        if awake_at > clock.now {
+            shared.requests.at(id, Step::Kick(index), awake_at, clock);
+        } else {
+            self.queue_on_thread(id, index, shared, clock.now);
+        }
+    }
+
+    /// A thread that was asleep is awake for a request.
+    pub fn on_kick(&mut self, id: IoId, index: IoThreadId, shared: &mut Shared, now: Nanos) {
+        match shared.requests[id].issuer {
+            Issuer::Nobody => shared.requests.release(id),
+            _ => self.queue_on_thread(id, index, shared, now),
+        }
+    }
+
+    #[inline]
+    fn queue_on_thread(&mut self, id: IoId, index: IoThreadId, shared: &mut Shared, now: Nanos) {
+        shared.requests[id].step = Step::Route;
         let thread = &mut self.threads[index];
         if thread.take(id, now, &mut shared.requests) {
             let world = thread.world;
@@ -453,6 +473,16 @@ impl Path {
         }
         again.iter().for_each(|&id| self.choose_again(&mut requests[id]));
         again
+    }
+
+    /// The thread that handles a completion sleeps: when it is awake.
+    #[inline]
+    pub fn sleeps_until(&mut self, id: IoId, requests: &Requests, now: Nanos) -> Option<Nanos> {
+        let io = &requests[id];
+        let controller = &self.controllers[self.vdisks[io.vdisk].controller];
+        let thread = controller.completing_thread(io.issuer, self.vms[controller.vm].workers)?;
+        let awake_at = self.threads[thread].wake(now);
+        (awake_at > now).then_some(awake_at)
     }
 
     /// A complete I/O reaches its VM.

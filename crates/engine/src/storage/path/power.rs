@@ -56,7 +56,9 @@ impl Path {
             }
             let request = &mut requests[id];
             (request.issuer, request.parent) = (Issuer::Nobody, NONE);
-            if request.step != Step::Issue {
+            // the thread of its controller has not taken it yet
+            let is_before_host = matches!(request.step, Step::Issue | Step::Kick(_));
+            if !is_before_host {
                 let vdisk = &self.vdisks[request.vdisk];
                 slots.extend(vdisk.route.of_host());
                 // what is to be sent again has given its port back

@@ -21,8 +21,10 @@ use crate::storage::stations::Station;
 use crate::storage::work::{Cost, DriverWork};
 use hypertwin_cluster::{Arrivals, HostGroup, Paths, Workload};
 use hypertwin_kernel::Nanos;
+use hypertwin_models::hypervisor;
 use hypertwin_models::storage::multipath::Multipath;
 use hypertwin_models::storage::virtual_controller::{VirtualController, io_threads};
+use hypertwin_models::wake_up::ThreadWakeUp;
 
 impl Path {
     /// A queue depth, which is measured as long as all others are.
@@ -129,8 +131,13 @@ impl Path {
     ) {
         let shares = io_threads(place.host_spec, place.spec);
         let work_ns = costs.hypervisor_cycles * 1e9 / place.host_spec.clock.hz();
+        let wake_up = ThreadWakeUp {
+            sleeps_deeply: hypervisor::model(place.host_spec.hypervisor).wake_up(place.host_spec).sleeps_deeply,
+            polls_ns: shares.polls_ns,
+        };
         for thread in threads.iter() {
             self.threads[thread].work_ns = work_ns;
+            self.threads[thread].wake_up = wake_up;
         }
         for (position, controller) in controllers.iter().enumerate() {
             let first = if shares.is_shared { 0 } else { position * shares.each };

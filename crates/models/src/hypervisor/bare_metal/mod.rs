@@ -12,7 +12,7 @@ use super::linux::scheduler::LinuxScheduler;
 use crate::numa;
 use crate::scheduler::CpuScheduler;
 use crate::vnuma::{Nodes, Topology};
-use crate::wake_up::WakeUp;
+use crate::wake_up::{SWITCH_NS, WakeUp};
 use hypertwin_cluster::{HostGroup, PowerPolicy, VmGroup};
 
 /// A host without hypervisor.
@@ -32,7 +32,7 @@ impl HypervisorModel for BareMetal {
     /// process. Systems use all idle states unless told otherwise, as Linux does.
     fn wake_up(&self, host: &HostGroup) -> WakeUp {
         WakeUp {
-            path_ns: 2_000,
+            path_ns: SWITCH_NS,
             sleeps_deeply: !matches!(
                 host.power_policy,
                 Some(PowerPolicy::HighPerformance | PowerPolicy::NotManaged)

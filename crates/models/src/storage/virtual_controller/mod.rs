@@ -24,6 +24,10 @@ pub use coalescing::{Coalescing, LONGEST_NS};
 use hypertwin_cluster::{AsyncIo, ControllerKind, DiskCache, Family, GuestKind, HostGroup, SPLIT_BYTES, VmGroup};
 use table::{CACHE_CYCLES, HAND_OVER_CYCLES, MAIN_LOOP_CYCLES, WINDOWS_CYCLES};
 
+/// For how long an I/O thread of QEMU polls before it sleeps: `poll-max-ns` of the object `iothread`. Its main loop and
+/// threads of the kernel do not poll.
+const IO_THREAD_POLLS_NS: u64 = 32_768;
+
 /// What a virtual controller of a VM costs on a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VirtualController {
@@ -59,6 +63,8 @@ pub struct IoThreads {
     pub is_shared: bool,
     /// Worlds in all.
     pub count: usize,
+    /// For how long one polls before it sleeps.
+    pub polls_ns: u64,
 }
 
 /// What a controller of `vm` costs on `host`.
@@ -122,10 +128,13 @@ pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
     let in_main_loop = vm.io_threads == Some(0) || matches!(kind, ControllerKind::Ide | ControllerKind::Ahci);
     let is_shared = family == Family::Linux && in_main_loop && each > 0;
     let controllers = if is_shared { 1 } else { vm.controllers as usize };
+    let is_in_kernel = matches!(kind, ControllerKind::VhostBlk | ControllerKind::VhostScsi);
+    let polls = family == Family::Linux && !is_shared && !is_in_kernel;
     IoThreads {
         queues,
         each,
         is_shared,
         count: each * controllers,
+        polls_ns: if polls { IO_THREAD_POLLS_NS } else { 0 },
     }
 }
