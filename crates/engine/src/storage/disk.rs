@@ -448,7 +448,7 @@ impl Disks {
         special.unflushed_ns += disk.flash().map_or(0, |flash| flash.program_ns(operation));
         special.unflushed.push(requests, id);
         if special.flushing.is_empty() {
-            special.flush(disk.flush_ns, requests, clock);
+            state.flush(disk, requests, clock);
         }
         false
     }
@@ -456,11 +456,11 @@ impl Disks {
     /// A flush is over: the writes that it was for. The next begins, if some wait for it.
     pub fn flushed(&mut self, disk: DiskId, requests: &mut Requests, clock: &mut Clock) -> Fifo {
         let state = &mut self.disks[disk];
-        let flush_ns = self.sets[state.set as usize].disk.flush_ns;
+        let disk = &self.sets[state.set as usize].disk;
         let special = state.special.as_mut().expect("a disk that flushes is special");
         let stable = std::mem::take(&mut special.flushing);
         if !special.unflushed.is_empty() {
-            special.flush(flush_ns, requests, clock);
+            state.flush(disk, requests, clock);
         }
         stable
     }
@@ -533,6 +533,19 @@ impl DiskState {
         }
     }
 
+    /// All synchronous writes that wait are flushed.
+    fn flush(&mut self, disk: &Disk, requests: &mut Requests, clock: &mut Clock) {
+        let special = self.special.as_mut().expect("a disk that flushes is special");
+        special.flushing = std::mem::take(&mut special.unflushed);
+        let flush_ns = disk.flush_ns + std::mem::take(&mut special.unflushed_ns);
+        let end = special.flushes.occupy(clock.now, flush_ns).1;
+        if disk.flushes_alone {
+            self.link.occupy(clock.now, flush_ns);
+        }
+        let first = special.flushing.first().expect("a flush is for some writes");
+        requests.at(first, Step::Flushed, end, clock);
+    }
+
     /// Operations that it may choose from.
     #[inline]
     fn waiting(&self) -> u32 {
@@ -582,13 +595,3 @@ impl DiskState {
     }
 }
 
-impl Special {
-    /// All synchronous writes that wait are flushed.
-    fn flush(&mut self, flush_ns: u64, requests: &mut Requests, clock: &mut Clock) {
-        self.flushing = std::mem::take(&mut self.unflushed);
-        let flush_ns = flush_ns + std::mem::take(&mut self.unflushed_ns);
-        let end = self.flushes.occupy(clock.now, flush_ns).1;
-        let first = self.flushing.first().expect("a flush is for some writes");
-        requests.at(first, Step::Flushed, end, clock);
-    }
-}

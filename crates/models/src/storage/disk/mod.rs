@@ -12,7 +12,8 @@
 //! **Sources.** Seek and rotation give the published rates of random I/O at depth 1: 15,000 revolutions 185 per second,
 //! 10,000 133, 7,200 79. Flash of a kind: round figures of data sheets of the years around 2015 (SATA 90,000 reads and
 //! 30,000 writes per second; SAS 145,000 and 70,000; NVMe 350,000 and 90,000), not published for any study here.
-//! Models: their data sheets, in the table of drives.
+//! Models: their data sheets, in the table of drives. A flush of SATA (FLUSH CACHE EXT) is no queued command: the drive
+//! does nothing else until it is over (ATA8-ACS; that of SAS and NVMe is queued like others).
 //!
 //! **Assumptions.** Places are uniform over the disk; no zones, no failures. The engine takes operations of hard disks
 //! first come, first served and lets reordering show in their times.
@@ -44,6 +45,8 @@ pub struct Disk {
     times: Times,
     /// Time of a flush, beside that of the writes that it is for; 0 if synchronous writes are like others.
     pub flush_ns: u64,
+    /// Whether it does nothing else during a flush.
+    pub flushes_alone: bool,
     /// What takes its writes first, if anything does.
     pub write_cache: Option<WriteCache>,
     /// Its stalls, if any.
@@ -73,6 +76,7 @@ impl Disk {
                 Times::Flash(flash) => Times::Flash(flash.of(device)),
             },
             flush_ns: flush_ns(device),
+            flushes_alone: kind.flushes_alone,
             write_cache: None,
             stalls: device.stalls.as_ref().map(|stalls| Stalls {
                 written: stalls.written.bytes() as f64,
@@ -90,6 +94,7 @@ impl Disk {
             bytes_per_s,
             times: Times::Mechanical(HardDisk::new(seek_ms, revolutions)),
             flush_ns: 0,
+            flushes_alone: false,
             write_cache: None,
             stalls: None,
         };
@@ -98,6 +103,7 @@ impl Disk {
             bytes_per_s,
             times: Times::Flash(Flash::new(channels, read_us, write_us, bytes_per_s, suspends)),
             flush_ns: 0,
+            flushes_alone: kind == DiskKind::SataSsd,
             write_cache: None,
             stalls: None,
         };
