@@ -999,6 +999,7 @@ fn pool() -> StoragePool {
         },
         client: PoolClient::default(),
         layer_latency: Duration::from_micros(30),
+        exchange_latency: Duration::from_micros(40),
         metadata_servers: Some(1),
         stored: Some(Bytes::from_gib(1_000)),
         rebuild: Rebuild::default(),

@@ -15,7 +15,12 @@ fn report(version: &str, machine: Value, workload: Value) -> PointReport {
 }
 
 fn with_array(version: &str, machine: Value, workload: Value, more: Value) -> PointReport {
+    on_host(version, json!({}), machine, workload, more)
+}
+
+fn on_host(version: &str, of_host: Value, machine: Value, workload: Value, more: Value) -> PointReport {
     let mut host = support::host(version, 1, 16, 1);
+    merge(&mut host, of_host);
     merge(
         &mut host,
         json!({"clock": "2 GHz", "adapters": {"ports": 1, "bandwidth": "1 TB/s", "command": 0, "latency": 0}}),
@@ -30,6 +35,9 @@ fn with_array(version: &str, machine: Value, workload: Value, more: Value) -> Po
         "wake_up": "0 s",
     });
     merge(&mut load, workload);
+    if load["wake_up"].is_null() {
+        load.as_object_mut().expect("a mapping").remove("wake_up");
+    }
     let mut array = json!({
         "front_end_ports": 1, "port_bandwidth": "1 TB/s", "port_command": 0, "raid": "raid-0",
         "cache": {"size": "1 TiB", "latency": "1 us"}, "disks": {"kind": "nvme", "count": 24},
@@ -222,4 +230,55 @@ fn qemu_s_cache_decides_which_writes_are_flushed() {
     );
     assert_near(iops("directsync", 0), asked, 1e-9, "every write is flushed");
     assert_near(iops("unsafe", 100), iops("writeback", 0), 1e-9, "no write is flushed");
+}
+
+/// What threads of a controller add to an I/O of which there are few, in microseconds: their wake-ups, by what is given,
+/// or by the host's idle states.
+#[test]
+fn a_thread_that_sleeps_wakes_up_for_a_request_and_again_for_its_completion_unless_it_polls() {
+    let few = |version: &str, policy: &str, machine: Value, disk_us: u32, wake_up: Value| {
+        let mut machine = machine;
+        merge(&mut machine, json!({"vdisks": 1}));
+        let load = json!({"arrivals": {"io": {"outstanding": 1, "rate": "100 /s"}}, "wake_up": wake_up});
+        let cache = json!({"cache": {"latency": format!("{disk_us} us")}});
+        let report = on_host(version, json!({"power_policy": policy}), machine, load, cache);
+        report.groups["v"]
+            .io_latency_ms
+            .as_ref()
+            .expect("it has disks")
+            .mean
+            .expect("I/Os")
+            * 1e3
+    };
+    let [scsi, own_loop, vhost, polling, own] = [
+        json!({"controller": "pvscsi"}),
+        json!({"controller": "virtio-blk", "io_threads": 0}),
+        json!({"controller": "vhost-blk"}),
+        json!({"controller": "virtio-blk", "io_threads": 1}),
+        json!({"controller": "passthrough"}),
+    ];
+    // idle for 10 ms, and for as long as the array takes
+    for (version, machine, disk_us, given, deep, shallow) in [
+        ("esxi-8.0", &scsi, 100, 600.0, 43.0 + 12.0, 8.0),
+        ("linux-6.6", &own_loop, 100, 600.0, 43.0 + 12.0, 8.0),
+        ("linux-6.6", &own_loop, 1, 600.0, 43.0 + 4.0, 8.0),
+        ("linux-6.6", &vhost, 100, 600.0, 43.0 + 12.0, 8.0),
+        ("linux-6.6", &polling, 100, 600.0, 43.0 + 12.0, 8.0),
+        ("linux-6.6", &polling, 1, 300.0, 43.0, 4.0),
+        ("none", &own, 100, 0.0, 0.0, 0.0),
+    ] {
+        let of = |policy: &str, wake_up: Value| few(version, policy, machine.clone(), disk_us, wake_up);
+        let none = of("balanced", json!("0 s"));
+        let more = [
+            of("balanced", json!("300 us")) - none,
+            of("balanced", Value::Null) - none,
+            of("high-performance", Value::Null) - none,
+        ];
+        for (found, expected) in more.into_iter().zip([given, deep, shallow]) {
+            assert!(
+                (found - expected).abs() < 1.0,
+                "{version} {machine} {disk_us} us: {found} instead of {expected}"
+            );
+        }
+    }
 }

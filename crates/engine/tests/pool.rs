@@ -42,7 +42,7 @@ fn base(nodes: u32, more: Value) -> Value {
         "hosts": {"node": node, "other": other}, "vms": {"v": machine},
         "workloads": {"w": {
             "arrivals": {"io": {"outstanding": 1}}, "cpu": {"mean": 0, "cv": 0}, "working_set": "100 GiB",
-            "block": "64 KiB",
+            "block": "64 KiB", "wake_up": "0 s",
         }},
         "storage": {"pool": {
             "kind": "mirrored-mesh", "nodes": "node", "deployment": "mixed", "stored": "100 GiB",
@@ -116,6 +116,31 @@ fn a_layer_of_its_own_costs_its_latency_on_every_io() {
     for (latency, layer_us) in [("0 us", 0.0), ("1 ms", 1000.0)] {
         assert_near(two_layer(latency, 100), way + READ_US + layer_us, 0.001, "reads");
         assert_near(two_layer(latency, 0), way + WRITE_US + layer_us, 0.001, "writes");
+    }
+}
+
+#[test]
+fn software_takes_its_time_once_for_a_read_and_twice_for_a_write_of_replicas() {
+    let latency = |exchange: &str, copies: u32, read_pct: u32| {
+        let report = report(&base(
+            4,
+            json!({
+                "storage": {"pool": {
+                    "exchange_latency": exchange, "write_path": "primary", "redundancy": format!("replicas-{copies}"),
+                }},
+                "workloads": {"w": {"read_pct": read_pct, "arrivals": seldom()}},
+            }),
+        ));
+        latency_us(&report)
+    };
+    for (copies, read_pct, exchanges) in [(1, 100, 1.0), (3, 100, 1.0), (1, 0, 1.0), (3, 0, 2.0)] {
+        let more = latency("1 ms", copies, read_pct) - latency("0 us", copies, read_pct);
+        assert_near(
+            more,
+            exchanges * 1000.0,
+            0.01,
+            "exchanges, on the client's own node too",
+        );
     }
 }
 

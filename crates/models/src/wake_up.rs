@@ -74,6 +74,8 @@ pub struct ThreadWakeUp {
     pub sleeps_deeply: bool,
     /// For how long it polls before it sleeps.
     pub polls_ns: u64,
+    /// How long it takes, where that is given.
+    pub given_ns: Option<u64>,
 }
 
 impl ThreadWakeUp {
@@ -84,7 +86,11 @@ impl ThreadWakeUp {
             path_ns: SWITCH_NS,
             sleeps_deeply: self.sleeps_deeply,
         };
-        if idle_ns <= self.polls_ns { 0 } else { wake_up.ns(idle_ns) }
+        match self.given_ns {
+            _ if idle_ns <= self.polls_ns => 0,
+            Some(given_ns) => given_ns,
+            None => wake_up.ns(idle_ns),
+        }
     }
 }
 
@@ -96,15 +102,23 @@ mod tests {
     fn a_thread_that_polls_begins_at_once_and_later_wakes_up_like_others() {
         let main_loop = ThreadWakeUp {
             sleeps_deeply: true,
-            polls_ns: 0,
+            ..ThreadWakeUp::default()
         };
         let polling = ThreadWakeUp {
             polls_ns: 32_768,
             ..main_loop
         };
         let idle_ns = [1, 32_768, 32_769, 600_000];
-        assert_eq!(idle_ns.map(|idle_ns| main_loop.ns(idle_ns)), [4_000, 12_000, 12_000, 43_000]);
+        assert_eq!(
+            idle_ns.map(|idle_ns| main_loop.ns(idle_ns)),
+            [4_000, 12_000, 12_000, 43_000]
+        );
         assert_eq!(idle_ns.map(|idle_ns| polling.ns(idle_ns)), [0, 0, 12_000, 43_000]);
+        let given = ThreadWakeUp {
+            given_ns: Some(5),
+            ..polling
+        };
+        assert_eq!(idle_ns.map(|idle_ns| given.ns(idle_ns)), [0, 0, 5, 5]);
     }
 
     #[test]

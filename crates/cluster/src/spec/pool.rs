@@ -98,6 +98,11 @@ pub struct StoragePool {
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub layer_latency: Duration,
+    /// Extra time of an exchange of messages (request and reply) in the software of both ends: soft interrupts, context
+    /// switches, wake-ups. A read has one exchange, a write of replicas two. Calibrate it on latency at depth 1.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
+    pub exchange_latency: Duration,
     /// Metadata servers, on the first nodes. More than half must be up for repair, and for any I/O of a chunk store.
     /// Default: 3, or one per node if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -594,4 +594,3 @@ impl DiskState {
         channels_ns.max(self.link.busy_ns(now).max(flushes_ns) as f64) / duration_ns
     }
 }
-

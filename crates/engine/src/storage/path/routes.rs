@@ -132,8 +132,11 @@ impl Path {
         let shares = io_threads(place.host_spec, place.spec);
         let work_ns = costs.hypervisor_cycles * 1e9 / place.host_spec.clock.hz();
         let wake_up = ThreadWakeUp {
-            sleeps_deeply: hypervisor::model(place.host_spec.hypervisor).wake_up(place.host_spec).sleeps_deeply,
+            sleeps_deeply: hypervisor::model(place.host_spec.hypervisor)
+                .wake_up(place.host_spec)
+                .sleeps_deeply,
             polls_ns: shares.polls_ns,
+            given_ns: place.workload.wake_up.map(|time| time.nanos()),
         };
         for thread in threads.iter() {
             self.threads[thread].work_ns = work_ns;

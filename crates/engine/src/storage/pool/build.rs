@@ -131,6 +131,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         client_cycles: cycles,
         client_cache_ns: spec.client.cache_cpu_per_io.nanos() as f64,
         layer_ns: spec.layer_latency.nanos() / 2,
+        exchange_ns: spec.exchange_latency.nanos() / 2,
         own_networks: OwnNetworks::of(spec, hosts.len()),
         timeout_ns: spec.timeout().nanos(),
         notices: matches!(spec.kind, PoolKind::Ceph | PoolKind::Vsan),

@@ -119,6 +119,8 @@ pub struct Pool {
     client_cache_ns: f64,
     /// One way between a client that is no node and a node, beside the network.
     layer_ns: Nanos,
+    /// More of any message, on one host too: half of an exchange in software.
+    exchange_ns: Nanos,
     own_networks: Option<OwnNetworks>,
     timeout_ns: Nanos,
     /// Ceph and vSAN: requests to failed members wait until those are marked down; the time when all now missing are.
@@ -409,10 +411,10 @@ impl Pool {
     #[inline]
     fn message_ns(&self, traffic: Traffic, network: &Network, from: HostId, to: HostId) -> Nanos {
         if from == to {
-            return 0;
+            return self.exchange_ns;
         }
         let crosses = self.has_node(from) != self.has_node(to);
-        let layer_ns = if crosses { self.layer_ns } else { 0 };
+        let layer_ns = self.exchange_ns + if crosses { self.layer_ns } else { 0 };
         let Some(own) = &self.own_networks else {
             return network.message_ns(from, to) + layer_ns;
         };
