@@ -874,8 +874,9 @@ class Workload(TypedDict, total=False):
     """Scalability loss inside one guest as vCPUs increase. Default: none."""
     wake_up: Duration
     """Wake-up latency of an idle vCPU on an idle logical CPU: idle-state exit, interrupt, switch to vCPU and
-    process. It counts as ready time, not as CPU work. Default: 7 to 46 us, by the host's `power_policy` and the
-    idle time of the core. A quantity such as `20ms`.
+    process. It counts as ready time, not as CPU work. Idle threads of virtual controllers need it for a
+    request, and again for its completion. Default: 4 to 46 us, by the host's `power_policy` and the idle time
+    of the core. A quantity such as `20ms`.
     """
     memory_intensity: float
     """Part of CPU time that waits for memory. A faster clock does not shorten it."""
@@ -1226,6 +1227,11 @@ class StoragePool(TypedDict, total=False):
     layer_latency: Duration
     """Extra round-trip latency between a node and a host outside the pool, for separate layers. A quantity such
     as `20ms`.
+    """
+    exchange_latency: Duration
+    """Extra time of an exchange of messages (request and reply) in the software of both ends: soft interrupts,
+    context switches, wake-ups. A read has one exchange, a write of replicas two. Calibrate it on latency at
+    depth 1. A quantity such as `20ms`.
     """
     metadata_servers: int
     """Metadata servers, on the first nodes. More than half must be up for repair, and for any I/O of a chunk

@@ -259,7 +259,7 @@ fn a_thread_that_sleeps_wakes_up_for_a_request_and_again_for_its_completion_unle
     ];
     // idle for 10 ms, and for as long as the array takes
     for (version, machine, disk_us, given, deep, shallow) in [
-        ("esxi-8.0", &scsi, 100, 600.0, 43.0 + 12.0, 8.0),
+        ("esxi-8.0", &scsi, 100, 300.0, 43.0, 4.0),
         ("linux-6.6", &own_loop, 100, 600.0, 43.0 + 12.0, 8.0),
         ("linux-6.6", &own_loop, 1, 600.0, 43.0 + 4.0, 8.0),
         ("linux-6.6", &vhost, 100, 600.0, 43.0 + 12.0, 8.0),

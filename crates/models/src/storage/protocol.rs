@@ -62,6 +62,12 @@ impl ProtocolCost {
     }
 }
 
+/// True if a thread of the host handles a completion before the VM hears of it: always of QEMU and of vhost, on ESXi only
+/// where TCP is software. An adapter's interrupt brings the others to the VM.
+pub fn completes_by_thread(protocol: Protocol, family: Family) -> bool {
+    family != Family::Esxi || matches!(protocol, Protocol::Iscsi | Protocol::NvmeTcp)
+}
+
 /// The multipathing of a host for disks that it reaches so; `None` where that is not ESXi.
 pub fn plugin(asked: Option<Plugin>, host: Hypervisor, protocol: Protocol, kind: DiskKind) -> Option<Plugin> {
     let hpp_since = match protocol {
@@ -78,7 +84,7 @@ pub fn plugin(asked: Option<Plugin>, host: Hypervisor, protocol: Protocol, kind:
 
 #[cfg(test)]
 mod tests {
-    use super::{ProtocolCost, plugin};
+    use super::{ProtocolCost, completes_by_thread, plugin};
     use hypertwin_cluster::{DiskKind, Family, Hypervisor, Plugin, Protocol};
 
     #[test]
@@ -87,6 +93,14 @@ mod tests {
         let [tcp, iscsi] =
             [Protocol::NvmeTcp, Protocol::Iscsi].map(|protocol| ProtocolCost::of(protocol, Family::Linux));
         assert!(tcp.cycles < iscsi.cycles && tcp.latency_ns < iscsi.latency_ns);
+    }
+
+    #[test]
+    fn only_software_needs_a_thread_for_completions_on_esxi() {
+        assert!(completes_by_thread(Protocol::Fc, Family::Linux));
+        assert!(completes_by_thread(Protocol::NvmeTcp, Family::Esxi));
+        assert!(!completes_by_thread(Protocol::Fc, Family::Esxi));
+        assert!(!completes_by_thread(Protocol::Local, Family::Esxi));
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl Reach {
         ProtocolCost::of(self.protocol, host.family()).with_plugin(plugin)
     }
 
+    /// True if a thread of a host handles completions.
+    pub fn completes_by_thread(&self, host: Hypervisor) -> bool {
+        protocol::completes_by_thread(self.protocol, host.family())
+    }
+
     /// Time of the protocol's software, there and back.
     pub fn latency_ns(&self, host: Hypervisor) -> Nanos {
         ProtocolCost::of(self.protocol, host.family()).latency_ns

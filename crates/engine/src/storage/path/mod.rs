@@ -479,6 +479,9 @@ impl Path {
     #[inline]
     pub fn sleeps_until(&mut self, id: IoId, requests: &Requests, now: Nanos) -> Option<Nanos> {
         let io = &requests[id];
+        if !self.profile_of(io).completes_by_thread {
+            return None;
+        }
         let controller = &self.controllers[self.vdisks[io.vdisk].controller];
         let thread = controller.completing_thread(io.issuer, self.vms[controller.vm].workers)?;
         let awake_at = self.threads[thread].wake(now);

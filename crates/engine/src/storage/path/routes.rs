@@ -95,6 +95,7 @@ impl Path {
             }),
             guest_ns: costs.guest_cycles * 1e9 / work_hz,
             interrupt_ns: costs.interrupt_cycles * 1e9 / work_hz,
+            completes_by_thread: array.is_none_or(|array| array.reach.completes_by_thread(place.host_spec.hypervisor)),
             driver: pool.map_or_else(
                 || array.map_or_else(DriverWork::default, |array| protocol_work(place, costs, array)),
                 |pool| {

@@ -69,6 +69,8 @@ pub struct IoProfile {
     pub interrupt_ns: f64,
     /// Work of the host's driver for an I/O, beside the controller's.
     pub driver: DriverWork,
+    /// A thread of its controller handles completions.
+    pub completes_by_thread: bool,
     /// Time between I/Os that the rate allows, 0 for any rate.
     pub gap_ns: f64,
     /// I/Os of a burst of a transaction.
