@@ -668,8 +668,9 @@ class VmGroup(TypedDict, total=False):
     parallel. Default: 1 on ESXi, otherwise one per vCPU.
     """
     io_threads: int
-    """QEMU: I/O threads per controller (with several, `iothread-vq-mapping`). 0 is the main loop, which serves
-    all controllers of the VM. Default: 1.
+    """I/O threads per controller: of QEMU (with several, `iothread-vq-mapping`), or of the kernel for vhost
+    (with several, `worker_per_virtqueue`). 0 is QEMU's main loop, which serves all controllers of the VM.
+    Default: 1.
     """
     disk_cache: DiskCache
     """QEMU cache mode of the virtual disks."""

@@ -178,6 +178,12 @@ fn drives() -> PyResult<String> {
     json(hypertwin_cluster::drives())
 }
 
+/// The drive of the table that a name most likely misspells.
+#[pyfunction]
+fn misspelt_drive(name: &str) -> Option<&'static str> {
+    hypertwin_cluster::misspelt_drive(name, hypertwin_cluster::drives().keys().map(String::as_str))
+}
+
 /// Maxima of a scenario, as a JSON object.
 #[pyfunction]
 fn limits() -> PyResult<String> {
@@ -441,6 +447,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(member_names, module)?)?;
     module.add_function(wrap_pyfunction!(hypervisors, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;
+    module.add_function(wrap_pyfunction!(misspelt_drive, module)?)?;
     module.add_function(wrap_pyfunction!(limits, module)?)?;
     module.add_function(wrap_pyfunction!(redundancy, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
