@@ -12,6 +12,7 @@ __all__ = [
     "bands",
     "bandwidth_bytes_per_s",
     "build",
+    "detection_s",
     "drives",
     "durability",
     "duration_s",
@@ -109,6 +110,7 @@ def durability(
     usable_bytes: int | None,
 ) -> str: ...
 def vnuma(scenario_json: str) -> str: ...
+def detection_s(policy: str, is_primary: bool) -> list[float]: ...
 def migration_facts(scenario_json: str) -> str: ...
 def migration_forecast(
     memory: float,

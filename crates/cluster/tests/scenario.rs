@@ -861,6 +861,7 @@ fn cluster() -> Cluster {
             failures: Some(1),
             policy: Some(RestartPolicy::Fdm),
             detection: Some(Duration::from_secs(15)),
+            detection_longest: Some(Duration::from_secs(18)),
             primary: None,
             boot: Some(Duration::from_secs(90)),
             admission_policy: Some(AdmissionPolicy::Percentage),

@@ -262,6 +262,15 @@ fn vnuma(scenario_json: &str) -> PyResult<String> {
     json(&BTreeMap::from([("vms", layouts)]))
 }
 
+/// Shortest and longest time in seconds from a failure to the first restart by an HA type, if the host that manages HA
+/// fails or another one.
+#[pyfunction]
+fn detection_s(policy: &str, is_primary: bool) -> PyResult<[f64; 2]> {
+    let of = serde_json::from_value(serde_json::Value::from(policy));
+    let of = of.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(hypertwin_engine::detection_s(of, is_primary))
+}
+
 /// Migration settings of the hosts of a scenario, and memory sent for its VMs, by group, as a JSON object {"hosts":
 /// ..., "vms": ...}.
 #[pyfunction]
@@ -457,6 +466,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rate_per_s, module)?)?;
     module.add_function(wrap_pyfunction!(durability, module)?)?;
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
+    module.add_function(wrap_pyfunction!(detection_s, module)?)?;
     module.add_function(wrap_pyfunction!(migration_facts, module)?)?;
     module.add_function(wrap_pyfunction!(migration_forecast, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;

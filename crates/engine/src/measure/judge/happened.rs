@@ -44,7 +44,9 @@ pub fn movement(point: &PointReport) -> String {
             number(back.len() as f64)
         };
         let were = if back.len() < 2 { "was" } else { "were" };
-        let after = format!(" after at most {} s", longest(&mut back.iter().copied()));
+        // of all replications, since each failure is noticed at another phase
+        let after = longest(&mut point.downtimes.values().map(|each| each.max_s));
+        let after = format!(" after at most {after} s");
         let after = if back.is_empty() { "" } else { &after };
         parts.push(format!(
             "{who} of {} that went down {were} up again{after}",
