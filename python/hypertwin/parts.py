@@ -120,10 +120,16 @@ class HighAvailability(TypedDict, total=False):
     only when their host returns.
     """
     detection: Duration
-    """Time from a failure to the first restart. Default: by `policy`. A quantity such as `20ms`."""
+    """Time from a failure to the first restart, or the shortest such time. Default: by `policy`, with the
+    longest time. A quantity such as `20ms`.
+    """
+    detection_longest: Duration
+    """Longest time from a failure to the first restart. Each failure takes a time between both. Default:
+    `detection`. A quantity such as `20ms`.
+    """
     primary: str
-    """Primary host of HA (FDM primary), by name. HA detects its failure later than that of other hosts.
-    Default: none; every failed host counts as a secondary.
+    """Host that manages HA (FDM primary, Proxmox master), by name. HA detects its failure later than that of
+    other hosts. Default: none; every failed host counts as another one.
     """
     boot: Duration
     """Time from power-on until a VM serves again: firmware, operating system, application. Default: 60 s
@@ -668,9 +674,8 @@ class VmGroup(TypedDict, total=False):
     parallel. Default: 1 on ESXi, otherwise one per vCPU.
     """
     io_threads: int
-    """I/O threads per controller: of QEMU (with several, `iothread-vq-mapping`), or of the kernel for vhost
-    (with several, `worker_per_virtqueue`). 0 is QEMU's main loop, which serves all controllers of the VM.
-    Default: 1.
+    """I/O threads per controller: of QEMU (with several, `iothread-vq-mapping`), or of the kernel (vhost; with
+    several, `worker_per_virtqueue`). 0 is QEMU's main loop, which serves all controllers of the VM. Default: 1.
     """
     disk_cache: DiskCache
     """QEMU cache mode of the virtual disks."""

@@ -134,7 +134,14 @@ def outages_table(result: Simulation) -> tuple[Cells, str]:
         outage, downtime = entry
         after = (_since(outage[key], outage["from_s"]) for key in ("detected_s", "restart_s", "up_s"))
         all_of = [_spread(downtime)] if spread else []
-        return [number(outage["from_s"]), outage["vm"], outage["host"], outage["up_on"] or "not up again", *after, *all_of]
+        return [
+            number(outage["from_s"]),
+            outage["vm"],
+            outage["host"],
+            outage["up_on"] or "not up again",
+            *after,
+            *all_of,
+        ]
 
     def longest(entry: tuple[Outage, Downtime | None]) -> float:
         outage, _ = entry

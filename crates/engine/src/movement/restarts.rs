@@ -18,7 +18,8 @@ pub fn detection_s(of: RestartPolicy, is_primary: bool) -> [f64; 2] {
 }
 
 impl Ha {
-    /// From the failure of a host until its VMs restart, at a `phase` from 0 to 1 between the shortest and the longest time.
+    /// From the failure of a host until its VMs restart, at a `phase` from 0 to 1 between the shortest and the longest
+    /// time.
     fn detection_ns(&self, host: HostId, phase: f64) -> Nanos {
         let failed = Failed {
             is_primary: self.primary == Some(host),

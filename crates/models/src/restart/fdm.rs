@@ -6,8 +6,8 @@
 //! The book says 35 s for 6.0. Sources: D. Epping, yellow-bricks.com, 26 January 2021; Epping, Denneman, "vSphere HA
 //! Deepdive".
 //!
-//! **Range.** Heartbeats come once a second. A failure follows the last of them by up to 1 s, from which the times above
-//! count. For the primary, the range is from one source's time to the other's.
+//! **Range.** Heartbeats come once a second. A failure follows the last of them by up to 1 s, from which the times
+//! above count. For the primary, the range is from one source's time to the other's.
 //!
 //! **Restart.** 32 power-ons at a time on each host; a class of priority waits for the power-on tasks of those before
 //! it, not for their guests; five attempts: at once, and 2, 6, 14 and 30 minutes later; VMs are spread evenly over

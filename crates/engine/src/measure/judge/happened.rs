@@ -45,7 +45,8 @@ pub fn movement(point: &PointReport) -> String {
         };
         let were = if back.len() < 2 { "was" } else { "were" };
         // of all replications, since each failure is noticed at another phase
-        let after = longest(&mut point.downtimes.values().map(|each| each.max_s));
+        let of_all = point.downtimes.values().map(|each| each.max_s);
+        let after = longest(&mut back.iter().copied().chain(of_all));
         let after = format!(" after at most {after} s");
         let after = if back.is_empty() { "" } else { &after };
         parts.push(format!(
