@@ -364,7 +364,7 @@ kb/s, Mb/s, Gb/s, Tb/s. A bare 0 needs no unit.
 """
 
 
-Convergence: TypeAlias = Literal["nothing", "slow-down", "auto-converge", "post-copy"]
+Convergence: TypeAlias = Literal["nothing", "slow-down", "auto-converge", "auto-converge-4", "post-copy"]
 """Method for a VM that dirties memory faster than the link sends it."""
 
 
@@ -1000,14 +1000,18 @@ class BlockShare(TypedDict, total=False):
 
 
 class Scaling(TypedDict, total=False):
-    """Universal scalability law: with N busy vCPUs, the work of a transaction grows by the factor 1 +
-    contention (N - 1) + coherency N (N - 1).
+    """With N busy vCPUs, the work of a transaction grows by the factor 1 + contention (N - 1) + coherency N (N
+    - 1), the universal scalability law, times (1 + per_doubling) for each doubling of N.
     """
 
     contention: float
     """Waiting for exclusive resources: locks, latches, queues."""
     coherency: float
     """Keeping shared data coherent between vCPUs: caches, versions."""
+    per_doubling: float
+    """More work with each doubling of vCPUs, of systems that split their locks by the number of CPUs, such as
+    Oracle.
+    """
 
 
 class Device(TypedDict, total=False):

@@ -681,7 +681,7 @@ fn random_cluster(seed: u64) -> Value {
     let hosts = dice.range(2, 5) as u32;
     let policy = dice.pick(&["fdm", "proxmox", "masakari"]);
     let mut host = support::host(hypervisor, 1, dice.range(2, 4) as u32, 2);
-    let convergence = dice.pick(&["nothing", "slow-down", "auto-converge", "post-copy"]);
+    let convergence = dice.pick(&["nothing", "slow-down", "auto-converge", "auto-converge-4", "post-copy"]);
     let migration = json!({
         "link": format!("{} Gb/s", dice.range(1, 40)), "concurrent": dice.range(1, 4), "convergence": convergence,
         "setup": format!("{} ms", dice.range(0, 3_000)),
