@@ -751,6 +751,7 @@ fn workload() -> impl Strategy<Value = Workload> {
             scaling: Some(Scaling {
                 contention: 0.25,
                 coherency: 0.125,
+                per_doubling: 0.0625,
             }),
             wake_up: Some(Duration::from_nanos(12_000)),
             memory_intensity: 0.25,
