@@ -265,7 +265,9 @@ def _disks(dice: random.Random, data: Data, name: str, way: str) -> Data:
         disks.update({"array": f"inside-{number + 1}", "host": hosts[number]})
     if data["hosts"]["h"]["hypervisor"].startswith("linux"):
         disks["controller"] = dice.choice(["virtio-scsi", "virtio-blk", "vhost-scsi"])
-        if disks["controller"] != "vhost-scsi":
+        if disks["controller"] == "vhost-scsi":
+            disks["io_threads"] = dice.choice([1, 2])
+        else:
             disks["io_threads"] = dice.choice([0, 1, 1, 2])
             disks["disk_cache"] = dice.choice(["none", "none", "writeback"])
             disks["aio"] = dice.choice(["native", "io_uring", "threads"])

@@ -31,8 +31,16 @@ def devices(*names: str, kind: str | None = None) -> list[Device]:
     """
     found = _table()
     mistakes = [
-        *(_unknown("names", name, list(found), "all names: hypertwin devices") for name in names if name not in found),
-        *(_unknown("kind", kind, kinds(), "choose one of these") for _ in (kind,) if kind and kind not in kinds()),
+        *(
+            _unknown("names", name, list(found), _core.misspelt_drive(name), "all names: hypertwin devices")
+            for name in names
+            if name not in found
+        ),
+        *(
+            _unknown("kind", kind, kinds(), naming.nearest(kind.lower(), kinds()), "choose one of these")
+            for _ in (kind,)
+            if kind and kind not in kinds()
+        ),
     ]
     if mistakes:
         raise ScenarioError.of(mistakes)
@@ -87,8 +95,6 @@ def _device(name: str, said: Mapping[str, Any]) -> Device:
     )
 
 
-def _unknown(path: str, name: str, known: Sequence[str], other: str) -> Mistake:
-    by_letters = {each.lower(): each for each in known}
-    near = naming.nearest(name.lower(), by_letters)
-    hint = f"did you mean {by_letters[near]}?" if near else other
+def _unknown(path: str, name: str, known: Sequence[str], near: str | None, other: str) -> Mistake:
+    hint = f"did you mean {near}?" if near else other
     return Mistake("unknown-value", path, name, ", ".join(known), hint)

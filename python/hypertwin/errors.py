@@ -325,6 +325,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "returns-before-failing": "A return before or at the failure.",
         "never-returns": "A component that never returns, but would return empty.",
         "ends-before-beginning": "Maintenance that ends before it begins.",
+        "longest-below-shortest": "A longest time that is below the shortest one, or without one.",
         "joins-twice": "A node or disk that joins its pool twice.",
         "hosts-of-rule": "A host rule without hosts, or hosts in a rule for VMs only.",
         "bad-objective": "A service-level objective that is not METRIC, a sign and a number.",

@@ -120,10 +120,16 @@ class HighAvailability(TypedDict, total=False):
     only when their host returns.
     """
     detection: Duration
-    """Time from a failure to the first restart. Default: by `policy`. A quantity such as `20ms`."""
+    """Time from a failure to the first restart, or the shortest such time. Default: by `policy`, with the
+    longest time. A quantity such as `20ms`.
+    """
+    detection_longest: Duration
+    """Longest time from a failure to the first restart. Each failure takes a time between both. Default:
+    `detection`. A quantity such as `20ms`.
+    """
     primary: str
-    """Primary host of HA (FDM primary), by name. HA detects its failure later than that of other hosts.
-    Default: none; every failed host counts as a secondary.
+    """Host that manages HA (FDM primary, Proxmox master), by name. HA detects its failure later than that of
+    other hosts. Default: none; every failed host counts as another one.
     """
     boot: Duration
     """Time from power-on until a VM serves again: firmware, operating system, application. Default: 60 s
@@ -358,7 +364,7 @@ kb/s, Mb/s, Gb/s, Tb/s. A bare 0 needs no unit.
 """
 
 
-Convergence: TypeAlias = Literal["nothing", "slow-down", "auto-converge", "post-copy"]
+Convergence: TypeAlias = Literal["nothing", "slow-down", "auto-converge", "auto-converge-4", "post-copy"]
 """Method for a VM that dirties memory faster than the link sends it."""
 
 
@@ -668,8 +674,8 @@ class VmGroup(TypedDict, total=False):
     parallel. Default: 1 on ESXi, otherwise one per vCPU.
     """
     io_threads: int
-    """QEMU: I/O threads per controller (with several, `iothread-vq-mapping`). 0 is the main loop, which serves
-    all controllers of the VM. Default: 1.
+    """I/O threads per controller: of QEMU (with several, `iothread-vq-mapping`), or of the kernel (vhost; with
+    several, `worker_per_virtqueue`). 0 is QEMU's main loop, which serves all controllers of the VM. Default: 1.
     """
     disk_cache: DiskCache
     """QEMU cache mode of the virtual disks."""
@@ -995,14 +1001,18 @@ class BlockShare(TypedDict, total=False):
 
 
 class Scaling(TypedDict, total=False):
-    """Universal scalability law: with N busy vCPUs, the work of a transaction grows by the factor 1 +
-    contention (N - 1) + coherency N (N - 1).
+    """With N busy vCPUs, the work of a transaction grows by the factor 1 + contention (N - 1) + coherency N (N
+    - 1), the universal scalability law, times (1 + per_doubling) for each doubling of N.
     """
 
     contention: float
     """Waiting for exclusive resources: locks, latches, queues."""
     coherency: float
     """Keeping shared data coherent between vCPUs: caches, versions."""
+    per_doubling: float
+    """More work with each doubling of vCPUs, of systems that split their locks by the number of CPUs, such as
+    Oracle.
+    """
 
 
 class Device(TypedDict, total=False):

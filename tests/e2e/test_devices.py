@@ -75,6 +75,8 @@ def test_the_table_of_all_fits_a_narrow_terminal(width):
     [
         (("P480X",), ["unknown name `P480X` [unknown-value]", "did you mean P4800X?"]),
         (("p4800x",), ["unknown name `p4800x` [unknown-value]", "did you mean P4800X?"]),
+        (("860 pro",), ["unknown name `860 pro` [unknown-value]", "did you mean 860-PRO?"]),
+        (("860 QVO",), ["unknown name `860 QVO` [unknown-value]", "all names: hypertwin devices"]),
         (("P4800X", "floppy"), ["unknown name `floppy` [unknown-value]", "all names: hypertwin devices"]),
         (
             ("--kind", "nvm"),

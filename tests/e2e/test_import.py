@@ -297,8 +297,9 @@ def test_machines_of_a_failed_host_restart_where_the_export_says_so(cli: Cli, tm
     assert len(there) > 3
     restarted = {each["vm"]: each for each in point.get("outages") or [] if each["restart_s"] is not None}
     assert set(restarted) == (there if ha else set())
-    # detected 18 s after the failure, and restarted at once, all of them
-    assert {each["restart_s"] for each in restarted.values()} <= {21.0}
+    # detected 17 to 18 s after the failure, and restarted at once, all of them
+    times = {each["restart_s"] for each in restarted.values()}
+    assert len(times) == int(ha) and all(20.0 <= time <= 21.0 for time in times)
 
 
 def test_34_hosts_and_800_machines_are_all_written(cli: Cli, tmp_path: Path) -> None:

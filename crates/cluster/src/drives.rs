@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use crate::mistake::nearest;
 use crate::spec::array::DiskKind;
 use crate::spec::device::Device;
 
@@ -15,6 +16,34 @@ pub(crate) static TABLE: LazyLock<BTreeMap<String, Device>> =
 /// The drives that scenarios can name, by name.
 pub fn drives() -> &'static BTreeMap<String, Device> {
     &TABLE
+}
+
+/// The drive that `name` most likely misspells, of these. Another model or series is another drive, however alike the
+/// names: 860 PRO misspells neither 850-PRO nor 860-EVO.
+pub fn misspelt_drive<'d>(name: &str, names: impl Iterator<Item = &'d str>) -> Option<&'d str> {
+    nearest(name, names.filter(|model| is_misspelt(name, model)))
+}
+
+fn is_misspelt(name: &str, model: &str) -> bool {
+    let parts = |text: &str, is_digit: bool| -> Vec<String> {
+        text.to_ascii_lowercase()
+            .split(|letter: char| !letter.is_ascii_alphanumeric() || letter.is_ascii_digit() != is_digit)
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let has = |is_digit: bool, is_same: fn(&str, &str) -> bool| {
+        let own = parts(name, is_digit);
+        parts(model, is_digit)
+            .iter()
+            .all(|part| own.iter().any(|other| is_same(part, other)))
+    };
+    // a digit too many or too few is a slip; another digit is another model, and so are other letters of a short word
+    has(true, |one, other| {
+        one == other || one.len() != other.len() && strsim::levenshtein(one, other) == 1
+    }) && has(false, |one, other| {
+        one == other || one.len() > 3 && strsim::damerau_levenshtein(one, other) == 1
+    })
 }
 
 /// Model or kind of a disk.
@@ -52,7 +81,7 @@ impl<'d> Drive<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Device, drives};
+    use super::{Device, drives, misspelt_drive};
     use crate::Scenario;
     use serde_json::json;
     use std::collections::BTreeMap;
@@ -86,6 +115,26 @@ mod tests {
                 says_flush || drive.flush.is_some() != is_assumed,
                 "{name}: a flush has a source, or is called an assumption"
             );
+        }
+    }
+
+    #[test]
+    fn another_model_is_no_other_spelling_of_one_of_the_table() {
+        let found = |name| misspelt_drive(name, drives().keys().map(String::as_str));
+        for (name, model) in [
+            ("p4800x", Some("P4800X")),
+            ("P480X", Some("P4800X")),
+            ("860 pro", Some("860-PRO")),
+            ("Samsung SSD 860 PRO 512GB", Some("860-PRO")),
+            ("PM9A3 ", Some("PM9A3")),
+            ("Savio 10K.4", Some("Savvio-10K.4")),
+            ("840 PRO", None),
+            ("860 QVO", None),
+            ("P4810X", None),
+            ("PM9A1", None),
+            ("", None),
+        ] {
+            assert_eq!(found(name), model, "{name}");
         }
     }
 }

@@ -40,7 +40,7 @@ mod schema;
 mod spec;
 mod storage_memory;
 
-pub use drives::{Drive, drives};
+pub use drives::{Drive, drives, misspelt_drive};
 pub use inventory::{
     ClusterMember, DatastoreMember, HostMember, Inventory, MeasuredClusterFacts, MeasuredHostFacts, MeasuredVmFacts,
     PoolMember, PoweredOffMember, RedundancyFacts, VmMember,

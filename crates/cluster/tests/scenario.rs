@@ -751,6 +751,7 @@ fn workload() -> impl Strategy<Value = Workload> {
             scaling: Some(Scaling {
                 contention: 0.25,
                 coherency: 0.125,
+                per_doubling: 0.0625,
             }),
             wake_up: Some(Duration::from_nanos(12_000)),
             memory_intensity: 0.25,
@@ -861,6 +862,7 @@ fn cluster() -> Cluster {
             failures: Some(1),
             policy: Some(RestartPolicy::Fdm),
             detection: Some(Duration::from_secs(15)),
+            detection_longest: Some(Duration::from_secs(18)),
             primary: None,
             boot: Some(Duration::from_secs(90)),
             admission_policy: Some(AdmissionPolicy::Percentage),

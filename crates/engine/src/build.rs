@@ -48,7 +48,7 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
         vms: &site_vms,
         services: &services,
     });
-    let movement = Movement::new(island, |host, count| cpu.add_senders(host, count), &mut clock);
+    let movement = Movement::new(island, seed, |host, count| cpu.add_senders(host, count), &mut clock);
     schedule_failures(&mut faults, island, &storage, &mut clock);
     storage.start(&mut clock);
     cpu.start_balancing(&mut clock);

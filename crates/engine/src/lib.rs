@@ -70,6 +70,7 @@ pub use measure::{
     Verdict, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
 pub use migrating::MigrationFacts;
+pub use movement::detection_s;
 pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};
 pub use sampled_run::SampledRun;

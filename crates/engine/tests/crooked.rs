@@ -23,6 +23,7 @@ fn what_a_vm_does_is_of_the_time_that_it_was_on() {
     // three processes on the vCPU of a VM that runs for 20 s, is down for 18 + 7, and runs again
     let report = report(&crooked(json!({
         "vms": {"files": {"workload": "three"}}, "workloads": {"three": support::hungry(3)},
+        "clusters": {"default": {"ha": {"detection": "18 s"}}},
         "failures": [{"at": "20 s", "fails": ["node-1"]}],
     })));
     let vm = &report["vms"]["files"];

@@ -4,7 +4,7 @@
 use crate::support;
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{aggregate, watched_run};
+use hypertwin_engine::{Replication, aggregate, watched_run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use support::{Dice, merge, seeds};
@@ -17,7 +17,7 @@ fn cluster(hosts: u32, vms: Value, more: Value) -> Value {
         "name": "movement",
         "run": {"duration": "60 s", "warmup": "0 s", "sample_interval": "1 s"},
         "hosts": {"h": host},
-        "clusters": {"default": {"ha": {"policy": "fdm", "boot": "10 s"}}},
+        "clusters": {"default": {"ha": {"policy": "fdm", "detection": "18 s", "boot": "10 s"}}},
         "vms": vms,
         "workloads": {
             "idle": {"arrivals": {"closed": {"population": 1, "think": {"mean": "1 d"}}}, "cpu": {"mean": "1 ms"}},
@@ -86,28 +86,93 @@ fn vms_of_a_failed_host_restart_after_18_s_32_at_a_time_each_when_a_power_on_end
     assert!(to.iter().all(|host| **host == json!("h-2")));
 }
 
-#[test]
-fn detection_is_that_of_the_policy_the_primary_or_the_scenario() {
-    for (ha, detected) in [
-        (json!({"policy": "fdm"}), 18.0),
-        (json!({"policy": "fdm", "primary": "h-1"}), 50.0),
-        (json!({"policy": "fdm", "primary": "h-2"}), 18.0),
-        (json!({"policy": "fdm", "primary": "h-1", "detection": "35 s"}), 35.0),
-        (json!({"policy": "proxmox"}), 120.0),
-        (json!({"policy": "masakari"}), 270.0),
-    ] {
-        let text = cluster(
-            2,
-            json!({"a": vms(1, json!({"host": "h-1"}))}),
-            json!({
-                "clusters": {"default": {"ha": ha}}, "run": {"duration": "290 s", "sample_interval": "10 s"},
-                "failures": [{"at": "5 s", "fails": ["h-1"]}],
-            }),
+/// Times until the failure of `h-1` is noticed, with several seeds, under these settings of HA.
+fn noticed_after(ha: &Value) -> Vec<f64> {
+    let mut text = cluster(
+        2,
+        json!({"a": vms(1, json!({"host": "h-1"}))}),
+        json!({"run": {"duration": "290 s", "sample_interval": "10 s"}, "failures": [{"at": "5 s", "fails": ["h-1"]}]}),
+    );
+    text["clusters"]["default"]["ha"] = ha.clone();
+    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let noticed = |run: &Replication| {
+        let report = serde_json::to_value(aggregate(&[run])).expect("a report is JSON");
+        assert_eq!(
+            outages(&report, "restart_s", "a"),
+            outages(&report, "detected_s", "a"),
+            "{ha}"
         );
-        let report = report(&text);
-        assert_eq!(outages(&report, "detected_s", "a"), [5.0 + detected], "{ha}");
-        assert_eq!(outages(&report, "restart_s", "a"), [5.0 + detected], "{ha}");
+        outages(&report, "detected_s", "a")[0] - 5.0
+    };
+    support::replications(&scenario, 40).iter().map(noticed).collect()
+}
+
+#[test]
+fn detection_is_that_of_the_policy_the_primary_or_the_scenario_at_any_phase() {
+    for (ha, shortest, longest) in [
+        (json!({"policy": "fdm"}), 17.0, 18.0),
+        (json!({"policy": "fdm", "primary": "h-1"}), 35.0, 50.0),
+        (json!({"policy": "fdm", "primary": "h-2"}), 17.0, 18.0),
+        (
+            json!({"policy": "fdm", "primary": "h-1", "detection": "35 s"}),
+            35.0,
+            35.0,
+        ),
+        (
+            json!({"policy": "fdm", "detection": "1 s", "detection_longest": "9 s"}),
+            1.0,
+            9.0,
+        ),
+        (json!({"policy": "proxmox"}), 110.0, 140.0),
+        (json!({"policy": "proxmox", "primary": "h-1"}), 170.0, 200.0),
+        (json!({"policy": "masakari"}), 210.0, 270.0),
+    ] {
+        let found = noticed_after(&ha);
+        let (least, most) = found.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &time| {
+            (least.min(time), most.max(time))
+        });
+        let length = longest - shortest;
+        assert!(
+            shortest - 1e-6 <= least && most <= longest + 1e-6,
+            "{ha}: {least} to {most}"
+        );
+        assert!(
+            most - least >= 0.8 * length,
+            "{ha}: {least} to {most}: 40 failures nearly fill the range"
+        );
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        assert!(
+            (mean - (shortest + longest) / 2.0).abs() <= 0.15 * length + 1e-6,
+            "{ha}: {mean}"
+        );
     }
+}
+
+#[test]
+fn downtimes_spread_over_replications_and_each_failure_has_its_own_phase() {
+    let mut text = cluster(
+        3,
+        json!({"a": vms(1, json!({"host": "h-1"})), "b": vms(1, json!({"host": "h-2"}))}),
+        json!({
+            "clusters": {"default": {"ha": {"detection": "2 s", "detection_longest": "12 s"}}},
+            "failures": [{"at": "5 s", "fails": ["h-1"]}],
+        }),
+    );
+    let of = |text: &Value| {
+        let scenario = Scenario::from_json(&text.to_string()).expect("a sound scenario");
+        serde_json::to_value(support::report(&scenario, 8)).expect("a report is JSON")
+    };
+    let alone = of(&text);
+    let downtime = &alone["downtimes"]["a"];
+    let [least, mean, most] = ["min_s", "mean_s", "max_s"].map(|key| downtime[key].as_f64().unwrap());
+    assert!(
+        12.0 <= least && least < mean && mean < most && most <= 22.0,
+        "{downtime}: detection and 10 s of boot"
+    );
+    text["failures"] = json!([{"at": "5 s", "fails": ["h-1"]}, {"at": "5 s", "fails": ["h-2"]}]);
+    let both = of(&text);
+    assert_eq!(&both["downtimes"]["a"], downtime, "another failure changes nothing");
+    assert_ne!(both["downtimes"]["b"], both["downtimes"]["a"]);
 }
 
 #[test]
@@ -616,7 +681,7 @@ fn random_cluster(seed: u64) -> Value {
     let hosts = dice.range(2, 5) as u32;
     let policy = dice.pick(&["fdm", "proxmox", "masakari"]);
     let mut host = support::host(hypervisor, 1, dice.range(2, 4) as u32, 2);
-    let convergence = dice.pick(&["nothing", "slow-down", "auto-converge", "post-copy"]);
+    let convergence = dice.pick(&["nothing", "slow-down", "auto-converge", "auto-converge-4", "post-copy"]);
     let migration = json!({
         "link": format!("{} Gb/s", dice.range(1, 40)), "concurrent": dice.range(1, 4), "convergence": convergence,
         "setup": format!("{} ms", dice.range(0, 3_000)),

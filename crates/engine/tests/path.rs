@@ -123,6 +123,22 @@ fn the_guest_s_cpus_limit_as_its_driver_and_system_cost() {
 }
 
 #[test]
+fn one_thread_of_the_kernel_serves_all_queues_of_vhost() {
+    let of = |more: Value| {
+        let mut machine = json!({"vcpus": 8, "controller": "vhost-blk"});
+        machine
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        iops("linux-6.6", machine)
+    };
+    assert_near(of(json!({})), GHZ / 6_000.0, 0.01, "by default one");
+    assert_near(of(json!({"io_threads": 2})), 2.0 * GHZ / 6_000.0, 0.01, "two");
+    let one_queue = of(json!({"io_threads": 2, "queues": 1}));
+    assert_near(one_queue, GHZ / 6_000.0, 0.01, "no more than queues");
+}
+
+#[test]
 fn a_world_of_esxi_carries_what_its_version_says() {
     // 8 vCPUs do more than one world of a controller
     let one = |version| iops(version, json!({"vcpus": 8, "controller": "pvscsi"}));

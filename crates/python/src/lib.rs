@@ -178,6 +178,12 @@ fn drives() -> PyResult<String> {
     json(hypertwin_cluster::drives())
 }
 
+/// The drive of the table that a name most likely misspells.
+#[pyfunction]
+fn misspelt_drive(name: &str) -> Option<&'static str> {
+    hypertwin_cluster::misspelt_drive(name, hypertwin_cluster::drives().keys().map(String::as_str))
+}
+
 /// Maxima of a scenario, as a JSON object.
 #[pyfunction]
 fn limits() -> PyResult<String> {
@@ -254,6 +260,15 @@ fn vnuma(scenario_json: &str) -> PyResult<String> {
     let layouts = hypertwin_engine::layouts(&parse(scenario_json)?);
     let layouts = layouts.ok_or_else(|| RunFailed::new_err(hypertwin_engine::RunError::NoPlacement.to_string()))?;
     json(&BTreeMap::from([("vms", layouts)]))
+}
+
+/// Shortest and longest time in seconds from a failure to the first restart by an HA type, if the host that manages HA
+/// fails or another one.
+#[pyfunction]
+fn detection_s(policy: &str, is_primary: bool) -> PyResult<[f64; 2]> {
+    let of = serde_json::from_value(serde_json::Value::from(policy));
+    let of = of.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(hypertwin_engine::detection_s(of, is_primary))
 }
 
 /// Migration settings of the hosts of a scenario, and memory sent for its VMs, by group, as a JSON object {"hosts":
@@ -441,6 +456,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(member_names, module)?)?;
     module.add_function(wrap_pyfunction!(hypervisors, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;
+    module.add_function(wrap_pyfunction!(misspelt_drive, module)?)?;
     module.add_function(wrap_pyfunction!(limits, module)?)?;
     module.add_function(wrap_pyfunction!(redundancy, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
@@ -450,6 +466,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rate_per_s, module)?)?;
     module.add_function(wrap_pyfunction!(durability, module)?)?;
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
+    module.add_function(wrap_pyfunction!(detection_s, module)?)?;
     module.add_function(wrap_pyfunction!(migration_facts, module)?)?;
     module.add_function(wrap_pyfunction!(migration_forecast, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;

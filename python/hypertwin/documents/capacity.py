@@ -82,9 +82,13 @@ class RestartTimes(TypedDict):
     """Restart times of VMs of a failed host."""
 
     detection: float
-    """Time in seconds from the failure to the first restart, by HA type of the cluster."""
+    """Shortest time in seconds from the failure to the first restart, by HA type of the cluster."""
+    detection_longest: float
+    """Longest such time in seconds."""
     primary: float | None
-    """Time in seconds until the first restart if FDM's primary host fails, or None if that makes no difference."""
+    """Shortest such time if the host that manages HA fails, or None if that makes no difference."""
+    primary_longest: float | None
+    """Longest such time if the host that manages HA fails, or None if that makes no difference."""
     boot: float | None
     """Time in seconds from power-on until a VM serves, if the scenario has this time."""
 

@@ -328,6 +328,14 @@ class Outage(TypedDict):
     up_on: str | None
 
 
+class Downtime(TypedDict):
+    """Times in seconds of a VM from the failure of its host until it serves again, in all replications."""
+
+    mean_s: float
+    min_s: float
+    max_s: float
+
+
 class Unplaced(TypedDict):
     """A VM that could not restart in the first replication, and the shortage of each host."""
 
@@ -549,6 +557,8 @@ class Point(TypedDict):
     failures: list[HostFailure]
     moves: NotRequired[list[Move]]
     outages: NotRequired[list[Outage]]
+    downtimes: NotRequired[dict[str, Downtime]]
+    """Spread of downtime of each VM that failed with its host and serves again."""
     unplaced: NotRequired[list[Unplaced]]
     timeline: Timeline
     events: int

@@ -64,7 +64,9 @@ class FailoverFields:
     restarted_by: Literal["fdm", "proxmox", "masakari"] | None
     """The HA type that restarts VMs, or None if HA is off or unknown."""
     first_restart_s: float | None
-    """Seconds from a failure to the first restart, or None without HA, or if unknown."""
+    """Shortest time in seconds from a failure to the first restart, or None without HA, or if unknown."""
+    first_restart_longest_s: float | None
+    """Longest time in seconds from a failure to the first restart, or None without HA, or if unknown."""
     host_failures_tolerated: int | None
     """Host failures tolerated, with every VM powered on by HA and demand met.
 

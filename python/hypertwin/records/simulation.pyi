@@ -345,6 +345,15 @@ class OutageFields:
 
 class Outage(OutageFields, RecordPart): ...
 
+class DowntimeFields:
+    """Times in seconds of a VM from the failure of its host until it serves again, in all replications."""
+
+    mean_s: float
+    min_s: float
+    max_s: float
+
+class Downtime(DowntimeFields, RecordPart): ...
+
 class UnplacedFields:
     """A VM that could not restart in the first replication, and the shortage of each host."""
 
@@ -574,6 +583,8 @@ class PointFields:
     failures: Sequence[HostFailure]
     moves: Sequence[Move]
     outages: Sequence[Outage]
+    downtimes: Mapping[str, Downtime]
+    """Spread of downtime of each VM that failed with its host and serves again."""
     unplaced: Sequence[Unplaced]
     timeline: Timeline
     events: int

@@ -322,7 +322,7 @@ def _failover(named: Sequence[Named]) -> list[v.Block]:
         ),
         v.figures("cpu", "unreserved CPU", "%", secondary=True),
         v.figures("memory", "unreserved memory", "%", secondary=True),
-        v.figures("detection", "first restart after", "s", secondary=True),
+        v.words("detection", "first restart after (s)", secondary=True),
     ]
     rows: list[v.Row] = []
     for name, of in named:
@@ -340,10 +340,14 @@ def _failover(named: Sequence[Named]) -> list[v.Block]:
                 "host_failures_tolerated": ha["host_failures_tolerated"],
                 "cpu": ha["unreserved_cpu_pct"],
                 "memory": ha["unreserved_memory_pct"],
-                "detection": times and times["detection"],
+                "detection": times and _range(times["detection"], times["detection_longest"]),
             }
         )
     return [*v.table("failover", "Failover by cluster", columns, rows)]
+
+
+def _range(shortest: float, longest: float) -> str:
+    return number(shortest) if shortest == longest else f"{number(shortest)} to {number(longest)}"
 
 
 def _yes(said: bool | None, lacks: Sequence[str] = ()) -> v.Badge:

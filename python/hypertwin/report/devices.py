@@ -17,7 +17,6 @@ NOTES = (
 
 COLUMNS = (
     v.words("name", "drive"),
-    v.words("kind", "kind", secondary=True),
     v.words("plp", "PLP"),
     v.figures("random_read_iops", "reads", "k/s"),
     v.figures("random_write_iops", "writes", "k/s"),
@@ -37,7 +36,7 @@ THOUSANDS = frozenset({"random_read_iops", "random_write_iops", "capacity_gb"})
 
 
 def view(found: Devices) -> v.View:
-    """Return a view with a row for each drive. For a few drives, sources and use in a scenario are added."""
+    """Return a view with a table for each kind of drive. For a few drives, sources and use in a scenario are added."""
     devices = found["devices"]
     if not devices:
         unknown = "no drive of this kind in the table: describe yours under devices in the scenario"
@@ -45,8 +44,9 @@ def view(found: Devices) -> v.View:
     said = [f"{each['name']}: {each['source']}" for each in devices if each["source"] and len(devices) <= FEW]
     usage = f"In a scenario: disks: {{ device: {devices[0]['name']}, count: 8 }}."
     more = "" if said else " Name a drive to see its source. --format json and csv have all sources."
-    table = v.table("drives", "", COLUMNS, map(_row, devices))
-    return v.tabular("Drives", table, v.items(said), assumptions=[*NOTES, usage + more])
+    kinds = dict.fromkeys(each["kind"] for each in devices)
+    tables = [v.table(kind, kind, COLUMNS, [_row(each) for each in devices if each["kind"] == kind]) for kind in kinds]
+    return v.tabular("Drives", *tables, v.items(said), assumptions=[*NOTES, usage + more])
 
 
 def _row(device: Device) -> v.Row:

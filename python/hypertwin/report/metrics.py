@@ -1297,6 +1297,15 @@ CATALOGUE: tuple[Metric, ...] = (
         "served again (`up_s`), and its new host (`up_on`). Null for events that did not happen. In JSON only.",
     ),
     Metric(
+        "downtimes",
+        POINT,
+        "Downtimes",
+        "s",
+        "For each VM that went down with its host and served again: the mean, shortest and longest time from the "
+        "failure until it served, in all replications. HA notices each failure after another time "
+        "(`ha.detection_longest`). In JSON only.",
+    ),
+    Metric(
         "unplaced",
         POINT,
         "VMs without a place",

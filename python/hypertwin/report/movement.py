@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hypertwin.documents.simulation import HostFailure, Move, Outage, Point, Simulation
+from hypertwin.documents.simulation import Downtime, HostFailure, Move, Outage, Point, Simulation
 from hypertwin.report.points import setting_at, short_path, varying_paths, where
 from hypertwin.report.table import Cells
 from hypertwin.report.words import count, number, some
@@ -123,16 +123,39 @@ def migrations(point: Point) -> list[Move]:
 
 def outages_table(result: Simulation) -> tuple[Cells, str]:
     """Return a table of outages of VMs: host, time of detection, and time and host of the restart."""
+    spread = any(point["replications"] > 1 for point in result["points"])
     heads = ("at s", "VM", "host", "up on", "noticed after s", "started after s", "up after s")
 
-    def row(outage: Outage) -> list[str]:
-        after = (_since(outage[key], outage["from_s"]) for key in ("detected_s", "restart_s", "up_s"))
-        return [number(outage["from_s"]), outage["vm"], outage["host"], outage["up_on"] or "not up again", *after]
+    def of(point: Point) -> list[tuple[Outage, Downtime | None]]:
+        downtimes = point.get("downtimes", {})
+        return [(outage, downtimes.get(outage["vm"])) for outage in point.get("outages", [])]
 
-    def longest(outage: Outage) -> float:
+    def row(entry: tuple[Outage, Downtime | None]) -> list[str]:
+        outage, downtime = entry
+        after = (_since(outage[key], outage["from_s"]) for key in ("detected_s", "restart_s", "up_s"))
+        all_of = [_spread(downtime)] if spread else []
+        return [
+            number(outage["from_s"]),
+            outage["vm"],
+            outage["host"],
+            outage["up_on"] or "not up again",
+            *after,
+            *all_of,
+        ]
+
+    def longest(entry: tuple[Outage, Downtime | None]) -> float:
+        outage, _ = entry
         return float("inf") if outage["up_s"] is None else outage["up_s"] - outage["from_s"]
 
-    return _cells(result, lambda point: point.get("outages", []), row, longest, heads, 4, "outages, the longest")
+    more = ("all replications s",) if spread else ()
+    return _cells(result, of, row, longest, (*heads, *more), 4, "outages, the longest")
+
+
+def _spread(downtime: Downtime | None) -> str:
+    if downtime is None:
+        return ""
+    shortest, longest = number(downtime["min_s"]), number(downtime["max_s"])
+    return shortest if shortest == longest else f"{shortest} to {longest}"
 
 
 def migrations_table(result: Simulation) -> tuple[Cells, str]:

@@ -2,7 +2,8 @@
 //! from their host.
 
 use super::sections::{Sections, owned, sound};
-use crate::mistake::{Issue, nearest, show_text};
+use crate::drives::misspelt_drive;
+use crate::mistake::{Issue, show_text};
 use crate::placement::place;
 use crate::spec::array::{ArrayCache, DiskKind};
 use crate::spec::device::Device;
@@ -55,7 +56,7 @@ fn unknown(sections: &Sections, name: &str) -> Option<String> {
         return None;
     }
     let known = own.chain(crate::drives::TABLE.keys()).map(String::as_str);
-    Some(match nearest(name, known) {
+    Some(match misspelt_drive(name, known) {
         Some(near) => format!("did you mean {near}? hypertwin devices lists them"),
         None => "hypertwin devices lists them; describe another under devices".to_owned(),
     })

@@ -148,11 +148,16 @@ fn of_other_kinds(vm: &VmGroup, kind: ControllerKind) -> Vec<(&'static str, Stri
     use ControllerKind::{Ahci, Ide, LsiSas, Passthrough, VhostBlk, VhostScsi, VirtioBlk, VirtioScsi};
     let is_of_qemu = !matches!(kind, VhostBlk | VhostScsi | Passthrough);
     let has_queues = !matches!(kind, Ide | Ahci | LsiSas | Passthrough);
-    let has_threads = matches!(kind, VirtioBlk | VirtioScsi);
+    let has_threads = matches!(kind, VirtioBlk | VirtioScsi | VhostBlk | VhostScsi);
+    let is_vhost = matches!(kind, VhostBlk | VhostScsi);
     let queues = vm.queues.filter(|queues| !has_queues && *queues > 1);
-    let threads = vm
-        .io_threads
-        .filter(|threads| !has_threads && (*threads > 0 || !is_of_qemu));
+    let threads = vm.io_threads.filter(|&threads| {
+        if has_threads {
+            is_vhost && threads == 0
+        } else {
+            threads > 0 || !is_of_qemu
+        }
+    });
     let cache = changed_name(&vm.disk_cache).filter(|_| !is_of_qemu);
     let aio = changed_name(&vm.aio).filter(|_| !is_of_qemu);
     let keys = [
@@ -160,7 +165,11 @@ fn of_other_kinds(vm: &VmGroup, kind: ControllerKind) -> Vec<(&'static str, Stri
         (
             "io_threads",
             threads.map(|count| count.to_string()),
-            "for virtio-blk and virtio-scsi",
+            if is_vhost {
+                "at least one thread of the kernel"
+            } else {
+                "for virtio-blk, virtio-scsi, vhost-blk and vhost-scsi"
+            },
         ),
         ("disk_cache", cache, "for controllers of QEMU, not vhost or passthrough"),
         ("aio", aio, "for controllers of QEMU, not vhost or passthrough"),

@@ -58,7 +58,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Errors of the first check come first at the same path.
-const CHECKS: [Check; 53] = [
+const CHECKS: [Check; 54] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -107,6 +107,7 @@ const CHECKS: [Check; 53] = [
     movement::joining,
     movement::times,
     movement::primaries,
+    movement::detections,
     rule::members,
     rule::hosts,
     rule::clusters,

@@ -231,6 +231,39 @@ pub(super) fn primaries(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
+/// Checks that the longest detection of a cluster has a shortest one, which is not longer.
+pub(super) fn detections(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, cluster) in sound(&sections.clusters) {
+        let path = |key| ["clusters", name, "ha", key];
+        let Some(ha) = &cluster.ha else { continue };
+        let Some(longest) = ha
+            .detection_longest
+            .filter(|_| sections.clean(&path("detection_longest")))
+        else {
+            continue;
+        };
+        let (allowed, hint) = match ha.detection {
+            _ if !sections.clean(&path("detection")) => continue,
+            Some(shortest) if shortest <= longest => continue,
+            Some(shortest) => (
+                format!("at least detection, {shortest}"),
+                "detection is the shortest time; raise detection_longest, or lower detection",
+            ),
+            None => (
+                "only with detection".to_owned(),
+                "set detection, the shortest time from a failure to the first restart",
+            ),
+        };
+        found.push(Issue::new(
+            path("detection_longest"),
+            "longest-below-shortest",
+            longest.to_string(),
+            allowed,
+            hint.to_owned(),
+        ));
+    }
+}
+
 fn unknown(index: &str, key: &str, value: &str, allowed: String, section: &str) -> Issue {
     Issue::new(
         ["events", index, key],

@@ -70,12 +70,17 @@ pub struct HighAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RestartPolicy")]
     pub policy: Option<RestartPolicy>,
-    /// Time from a failure to the first restart. Default: by `policy`.
+    /// Time from a failure to the first restart, or the shortest such time. Default: by `policy`, with the longest
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub detection: Option<Duration>,
-    /// Primary host of HA (FDM primary), by name. HA detects its failure later than that of other hosts. Default: none;
-    /// every failed host counts as a secondary.
+    /// Longest time from a failure to the first restart. Each failure takes a time between both. Default: `detection`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
+    pub detection_longest: Option<Duration>,
+    /// Host that manages HA (FDM primary, Proxmox master), by name. HA detects its failure later than that of other
+    /// hosts. Default: none; every failed host counts as another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-1"]))]
     pub primary: Option<String>,

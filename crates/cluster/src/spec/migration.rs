@@ -78,8 +78,11 @@ pub enum Convergence {
     Nothing,
     /// ESXi: slows its vCPUs until it dirties less memory than is sent (stun during page send).
     SlowDown,
-    /// QEMU: throttles its vCPUs in steps.
+    /// QEMU from 5.0: throttles its vCPUs in steps.
     AutoConverge,
+    /// QEMU before 5.0: the same, with half as much time again between steps.
+    #[serde(rename = "auto-converge-4")]
+    AutoConverge4,
     /// QEMU: the VM resumes on the new host after the first pass and fetches missing pages one by one.
     PostCopy,
 }

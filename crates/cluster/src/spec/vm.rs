@@ -194,8 +194,8 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768))]
     pub queues: Option<u32>,
-    /// QEMU: I/O threads per controller (with several, `iothread-vq-mapping`). 0 is the main loop, which serves all
-    /// controllers of the VM. Default: 1.
+    /// I/O threads per controller: of QEMU (with several, `iothread-vq-mapping`), or of the kernel (vhost; with
+    /// several, `worker_per_virtqueue`). 0 is QEMU's main loop, which serves all controllers of the VM. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 64), extend("x-family" = "linux"))]
     pub io_threads: Option<u32>,

@@ -149,7 +149,7 @@ impl Workload {
 }
 
 /// Universal scalability law: with N busy vCPUs, the work of a transaction grows by the factor 1 + contention (N - 1) +
-/// coherency N (N - 1).
+/// coherency N (N - 1). For each doubling of N, it also grows by the factor 1 + per_doubling.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scaling {
@@ -159,6 +159,9 @@ pub struct Scaling {
     /// Keeping shared data coherent between vCPUs: caches, versions.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub coherency: f64,
+    /// More work with each doubling of vCPUs, of systems that split their locks by the number of CPUs, such as Oracle.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub per_doubling: f64,
 }
 
 impl Default for Scaling {
@@ -166,6 +169,7 @@ impl Default for Scaling {
         Self {
             contention: 0.0,
             coherency: 0.0,
+            per_doubling: 0.0,
         }
     }
 }

@@ -42,9 +42,20 @@ pub struct PointReport {
     pub failures: Vec<FailureReport>,
     #[serde(flatten)]
     pub movement: Option<History>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub downtimes: BTreeMap<String, DowntimeReport>,
     pub timeline: TimelineReport,
     pub events: u64,
     pub simulated_s: f64,
+}
+
+/// Times of a VM from the failure of its host until it serves again, of all replications.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct DowntimeReport {
+    pub mean_s: f64,
+    pub min_s: f64,
+    pub max_s: f64,
 }
 
 /// A host in a [`PointReport`].

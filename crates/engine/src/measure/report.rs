@@ -5,7 +5,7 @@ use super::judge::judge;
 use super::judgement::Judgement;
 use super::means::{self, confidence, mean};
 use super::memory;
-use super::point::{HostReport, NodeReport, PointReport, TimelineReport};
+use super::point::{DowntimeReport, HostReport, NodeReport, PointReport, TimelineReport};
 use super::results::{HostResult, NodeResult, Observation, Replication};
 use super::stations;
 use super::verdict::{Steady, verdict};
@@ -67,6 +67,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         bottleneck,
         failures: first.failures.clone(),
         movement: first.movement.clone(),
+        downtimes: downtimes(replications),
         timeline: timeline(first),
         events: replications.iter().map(|one| one.events).sum(),
         simulated_s: replications.iter().map(|one| one.warmup_s + one.duration_s).sum(),
@@ -76,6 +77,25 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     }
     report.judgement = judge(&report, first);
     report
+}
+
+fn downtimes(replications: &[&Replication]) -> BTreeMap<String, DowntimeReport> {
+    let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for outage in replications
+        .iter()
+        .flat_map(|one| &one.movement)
+        .flat_map(|history| &history.outages)
+    {
+        if let Some(up_s) = outage.up_s {
+            times.entry(outage.vm.clone()).or_default().push(up_s - outage.from_s);
+        }
+    }
+    let report = |times: Vec<f64>| DowntimeReport {
+        mean_s: mean(times.iter().copied()),
+        min_s: times.iter().copied().fold(f64::INFINITY, f64::min),
+        max_s: times.iter().copied().fold(0.0, f64::max),
+    };
+    times.into_iter().map(|(vm, times)| (vm, report(times))).collect()
 }
 
 fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {

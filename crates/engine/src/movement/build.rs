@@ -14,11 +14,17 @@ use hypertwin_models::restart::{BOOT_S, policy};
 
 impl Movement {
     /// That of an island; `add_worlds` makes worlds of the hypervisor on a host.
-    pub fn new(island: &Island, mut add_worlds: impl FnMut(HostId, usize) -> Vec<WorldId>, clock: &mut Clock) -> Self {
+    pub fn new(
+        island: &Island,
+        seed: u64,
+        mut add_worlds: impl FnMut(HostId, usize) -> Vec<WorldId>,
+        clock: &mut Clock,
+    ) -> Self {
         if island.clusters.is_empty() {
             return Self::default();
         }
         let mut movement = Self {
+            seed,
             site: site(island),
             clusters: island.clusters.iter().map(|of| cluster(island, of)).collect(),
             ..Self::default()
@@ -226,7 +232,9 @@ fn cluster(island: &Island, of: &IslandCluster) -> Cluster {
     let ha = ha.and_then(|ha| {
         Some(Ha {
             policy: policy(ha.policy?),
-            detection_ns: ha.detection.map(hypertwin_cluster::Duration::nanos),
+            detection_s: ha.detection.map(|shortest| {
+                [shortest, ha.detection_longest.unwrap_or(shortest)].map(hypertwin_cluster::Duration::seconds)
+            }),
             boot_ns: ha.boot.map_or(nanos(BOOT_S), hypertwin_cluster::Duration::nanos),
             primary: of
                 .hosts

@@ -84,9 +84,10 @@ impl Movement {
         let slowing = match settings.convergence {
             Convergence::Nothing => Slowing::Nothing,
             Convergence::SlowDown => Slowing::SlowDown(SlowDown::default()),
-            Convergence::AutoConverge => {
+            Convergence::AutoConverge | Convergence::AutoConverge4 => {
                 let [initial, step] = settings.throttle;
-                Slowing::AutoConverge(AutoConverge::new(initial, step))
+                let is_before_5 = settings.convergence == Convergence::AutoConverge4;
+                Slowing::AutoConverge(AutoConverge::new(initial, step, is_before_5))
             }
             Convergence::PostCopy => Slowing::PostCopy,
         };

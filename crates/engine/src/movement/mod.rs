@@ -32,6 +32,7 @@ mod transfer;
 
 pub use history::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 
+pub use restarts::detection_s;
 pub use state::{Machines, Movement, Order};
 
 use crate::clock::{Clock, Movement as Due};

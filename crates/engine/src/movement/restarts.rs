@@ -4,18 +4,29 @@ use super::history::{Move, MoveKind, Outage, Outcome, Unplaced, Why, seconds};
 use super::state::{Dead, DeadStage, Ha, Movement, Order, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, VmId};
-use hypertwin_cluster::RestartPriority;
-use hypertwin_kernel::Nanos;
-use hypertwin_models::restart::{AtOnce, Failed, POWER_ON_S, Place, Policy};
+use hypertwin_cluster::{RestartPolicy, RestartPriority};
+use hypertwin_kernel::{Nanos, Stream};
+use hypertwin_models::restart::{AtOnce, Failed, POWER_ON_S, Place, Policy, policy};
+
+/// From a failure until the first restart by a policy, in seconds: the shortest and the longest time. FDM is taken to
+/// have heartbeat datastores.
+pub fn detection_s(of: RestartPolicy, is_primary: bool) -> [f64; 2] {
+    (policy(of).detection_s)(Failed {
+        is_primary,
+        has_heartbeat_datastores: true,
+    })
+}
 
 impl Ha {
-    fn detection_ns(&self, host: HostId) -> Nanos {
+    /// From the failure of a host until its VMs restart, at a `phase` from 0 to 1 between the shortest and the longest
+    /// time.
+    fn detection_ns(&self, host: HostId, phase: f64) -> Nanos {
         let failed = Failed {
             is_primary: self.primary == Some(host),
             has_heartbeat_datastores: self.has_heartbeat_datastores,
         };
-        self.detection_ns
-            .unwrap_or_else(|| nanos((self.policy.detection_s)(failed)))
+        let [shortest, longest] = self.detection_s.unwrap_or_else(|| (self.policy.detection_s)(failed));
+        nanos(shortest + phase * (longest - shortest))
     }
 }
 
@@ -26,7 +37,9 @@ impl Movement {
             return;
         };
         let Some(ha) = &self.clusters[cluster].ha else { return };
-        let detected = clock.now + ha.detection_ns(host);
+        // one stream for each failure, so that no other failure changes it
+        let failure = format!("ha/{}/{}", self.site.hosts[host].name, clock.now);
+        let detected = clock.now + ha.detection_ns(host, Stream::named(self.seed, &failure).uniform());
         let is_here = |vm: &VmId| self.site.vms[*vm].place == Some(host);
         let here: Vec<VmId> = self
             .site

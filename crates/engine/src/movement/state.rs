@@ -40,6 +40,7 @@ pub trait Machines {
 /// All that moves VMs.
 #[derive(Default)]
 pub struct Movement {
+    pub(super) seed: u64,
     pub(super) site: Site,
     pub(super) clusters: Vec<Cluster>,
     pub(super) migrations: Vec<Migration>,
@@ -75,8 +76,8 @@ pub(super) struct Drs {
 /// Who restarts the VMs of a cluster.
 pub(super) struct Ha {
     pub policy: &'static Policy,
-    /// From a failure until the first restart, where the scenario says it.
-    pub detection_ns: Option<Nanos>,
+    /// From a failure until the first restart, where the scenario says it: the shortest and the longest time.
+    pub detection_s: Option<[f64; 2]>,
     pub boot_ns: Nanos,
     pub primary: Option<HostId>,
     pub has_heartbeat_datastores: bool,

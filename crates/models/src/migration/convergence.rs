@@ -2,8 +2,9 @@
 //!
 //! **Auto-converge** (QEMU). When more than half of what was sent in a period was written meanwhile, twice in a row,
 //! vCPUs lose 20 % of their time, then 10 % more each time, at most 99 % (QEMU, `migration/ram.c`,
-//! `migration_trigger_throttle`; commit 070afca). A period is a pass here: QEMU looks when it reads the dirty bitmap,
-//! which is after each pass, at most once a second.
+//! `migration_trigger_throttle`; commit 070afca, in QEMU 5.0). Before 5.0, it acts at every third such period, in a row
+//! or not (`dirty_rate_high_cnt++ >= 2`). A period is a pass here: QEMU looks when it reads the dirty bitmap, which is
+//! after each pass, at most once a second.
 //!
 //! **Slow-down** (ESXi from 5.0, stun during page send). vCPUs are slowed until the VM writes less than is sent
 //! (VMware, "vSphere vMotion architecture, performance and best practices in vSphere 5"). How much less is not
@@ -15,8 +16,9 @@
 
 /// Written over sent above which QEMU counts a period against a VM.
 const HIGH_WRITES: f64 = 0.5;
-/// Periods in a row until it acts.
+/// Such periods until it acts: in a row from QEMU 5.0, and otherwise before.
 const HIGH_PERIODS: u32 = 2;
+const HIGH_PERIODS_BEFORE_5: u32 = 3;
 /// Most that QEMU takes of a VM's time.
 const MOST_THROTTLE: f64 = 0.99;
 /// Part of the send rate at which a slowed VM of ESXi writes.
@@ -30,16 +32,18 @@ const PAGE: f64 = 4096.0;
 pub struct AutoConverge {
     initial: f64,
     step: f64,
+    is_before_5: bool,
     high_periods: u32,
     throttle: f64,
 }
 
 impl AutoConverge {
     /// Not throttled yet; first by `initial`, then by `step` more each time, both as fractions of a VM's time.
-    pub fn new(initial: f64, step: f64) -> Self {
+    pub fn new(initial: f64, step: f64, is_before_5: bool) -> Self {
         Self {
             initial,
             step,
+            is_before_5,
             high_periods: 0,
             throttle: 0.0,
         }
@@ -49,10 +53,15 @@ impl AutoConverge {
     pub fn end_period(&mut self, sent: f64, written: f64) -> f64 {
         if written > sent * HIGH_WRITES {
             self.high_periods += 1;
-        } else {
+        } else if !self.is_before_5 {
             self.high_periods = 0;
         }
-        if self.high_periods == HIGH_PERIODS {
+        let acts_after = if self.is_before_5 {
+            HIGH_PERIODS_BEFORE_5
+        } else {
+            HIGH_PERIODS
+        };
+        if self.high_periods == acts_after {
             self.high_periods = 0;
             let first = self.throttle == 0.0;
             let next = if first { self.initial } else { self.throttle + self.step };
@@ -97,7 +106,7 @@ mod tests {
 
     #[test]
     fn auto_converge_climbs_every_second_period_to_99_per_cent() {
-        let mut throttle = AutoConverge::new(0.2, 0.1);
+        let mut throttle = AutoConverge::new(0.2, 0.1, false);
         let left: Vec<i32> = (0..20)
             .map(|_| (100.0 * throttle.end_period(1e9, 0.6e9)).round() as i32)
             .collect();
@@ -111,12 +120,20 @@ mod tests {
 
     #[test]
     fn auto_converge_counts_only_periods_in_a_row() {
-        let mut throttle = AutoConverge::new(0.2, 0.1);
+        let mut throttle = AutoConverge::new(0.2, 0.1, false);
         for written in [0.6e9, 0.5e9, 0.6e9, 0.4e9] {
             assert_eq!(throttle.end_period(1e9, written), 1.0);
         }
         throttle.end_period(1e9, 0.6e9);
         assert_eq!(throttle.end_period(1e9, 0.6e9), 0.8);
+    }
+
+    #[test]
+    fn before_qemu_5_each_third_high_period_counts_in_a_row_or_not() {
+        let mut throttle = AutoConverge::new(0.2, 0.1, true);
+        let written = [0.6e9, 0.6e9, 0.4e9, 0.6e9, 0.6e9, 0.6e9, 0.6e9];
+        let left = written.map(|written| (100.0 * throttle.end_period(1e9, written)).round() as i32);
+        assert_eq!(left, [100, 100, 100, 80, 80, 80, 70]);
     }
 
     #[test]

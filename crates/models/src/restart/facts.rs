@@ -3,8 +3,9 @@
 /// What a policy makes of a failure.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// From a failure until the first restart, in seconds.
-    pub detection_s: fn(Failed) -> f64,
+    /// From a failure until the first restart, in seconds: the shortest and the longest time. Each time between them is
+    /// as likely, because a failure comes at any phase of periodic work.
+    pub detection_s: fn(Failed) -> [f64; 2],
     /// How many power-ons there are at a time.
     pub at_once: AtOnce,
     /// A class of restart priority waits until the power-ons of those before it have ended; without, there are no
@@ -19,7 +20,7 @@ pub struct Policy {
 /// What matters of a failed host.
 #[derive(Clone, Copy, Debug)]
 pub struct Failed {
-    /// It watched over the others.
+    /// It watched over the others (FDM's primary, Proxmox' master).
     pub is_primary: bool,
     /// Its cluster has datastores through which hosts can be seen alive.
     pub has_heartbeat_datastores: bool,

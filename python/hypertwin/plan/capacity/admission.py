@@ -29,16 +29,6 @@ from hypertwin.scenario import Scenario
 UNRESERVED_MHZ = 32.0
 """CPU that counts for a VM without a CPU reservation, in MHz."""
 
-DETECTION_S: Mapping[str, float] = {"fdm": 18.0, "proxmox": 120.0, "masakari": 270.0}
-"""Maximum time from a failure to the first restart, in seconds. FDM uses datastore heartbeats.
-
-With Proxmox, the lock must expire. Masakari polls, fences the host, and waits until the service of the host is
-disabled.
-"""
-PRIMARY_S = 50.0
-"""Maximum time in seconds from a failure to the first restart if the failed host is the primary host of FDM."""
-
-
 NOTHING: Mapping[str, Mapping[str, Any]] = {"failures": {}}
 """Verdict without any checked failure."""
 
@@ -253,11 +243,20 @@ def _short_of(state: State) -> list[Limited]:
 
 def restart_times(said: Mapping[str, Any]) -> documents.RestartTimes:
     """Return the restart times of the HA policy, as far as known before a simulation."""
-    policy = said["policy"]
-    given = _core.duration_s(said["detection"]) if "detection" in said else None
+    if "detection" in said:
+        shortest = _core.duration_s(said["detection"])
+        longest = _core.duration_s(said["detection_longest"]) if "detection_longest" in said else shortest
+        primary: Sequence[float | None] = (None, None)
+    else:
+        shortest, longest = _core.detection_s(said["policy"], False)
+        primary = _core.detection_s(said["policy"], True)
+        if primary == [shortest, longest]:
+            primary = (None, None)
     return {
-        "detection": DETECTION_S[policy] if given is None else given,
-        "primary": PRIMARY_S if given is None and policy == "fdm" else None,
+        "detection": shortest,
+        "detection_longest": longest,
+        "primary": primary[0],
+        "primary_longest": primary[1],
         "boot": _core.duration_s(said["boot"]) if "boot" in said else None,
     }
 

@@ -5,6 +5,7 @@ writes faster than that, its host slows it down:
 
 - ESXi slows a VM after a pass that wrote as much as was sent, until it writes at half the send rate;
 - QEMU with auto-converge takes 20 % of its time after two passes that wrote more than half, then 10 % more each time;
+- QEMU before 5.0 does the same after three such passes;
 - QEMU with post-copy resumes the VM on the target after the first pass;
 - otherwise the migration never ends.
 
@@ -30,10 +31,10 @@ Transfer = tuple[int, int, int]
 
 SLOWED_WRITES = 0.5
 """Write rate of a VM slowed by ESXi, as a fraction of the send rate."""
-HIGH_WRITES, HIGH_PASSES, MOST_THROTTLE = 0.5, 2, 0.99
-"""Parameters of QEMU's auto-converge: ratio of written to sent data that counts as high, high passes in a row, maximum
-throttle.
-"""
+HIGH_WRITES, MAX_THROTTLE = 0.5, 0.99
+"""Parameters of QEMU's auto-converge: ratio of written to sent data that counts as high, and maximum throttle."""
+HIGH_PASSES: Mapping[str, int] = {"auto-converge": 2, "auto-converge-4": 3}
+"""High passes until QEMU acts: in a row from 5.0, and otherwise before."""
 MOST_PASSES = 10_000
 
 
@@ -112,7 +113,7 @@ class Migrations:
         if of["convergence"] == "post-copy":
             # what the first pass left is sent once more while the VM runs elsewhere
             return memory / rate + min(dirty * memory / rate, written_set) / rate
-        if of["convergence"] == "auto-converge":
+        if of["convergence"] in HIGH_PASSES:
             return self._throttled(source, memory, rate, dirty, written_set)
         return None
 
@@ -127,8 +128,11 @@ class Migrations:
             seconds += took
             if written <= rate * of["downtime_s"]:
                 return seconds + written / rate
-            high = high + 1 if written > HIGH_WRITES * volume else 0
-            if high == HIGH_PASSES:
-                high, throttle = 0, min(MOST_THROTTLE, throttle + further if throttle else first)
+            if written > HIGH_WRITES * volume:
+                high += 1
+            elif of["convergence"] == "auto-converge":
+                high = 0
+            if high == HIGH_PASSES[of["convergence"]]:
+                high, throttle = 0, min(MAX_THROTTLE, throttle + further if throttle else first)
             volume = written
         return None

@@ -80,7 +80,11 @@ def _going(problem: Problem, scenario: Scenario, moves: Sequence[Move]) -> Texts
 
 
 VIRSH_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"auto-converge": ("--auto-converge",), "post-copy": ("--postcopy", "--postcopy-after-precopy")}
+    {
+        "auto-converge": ("--auto-converge",),
+        "auto-converge-4": ("--auto-converge",),
+        "post-copy": ("--postcopy", "--postcopy-after-precopy"),
+    }
 )
 
 

@@ -98,6 +98,7 @@ def verdict(scenario: Scenario, made: Problem, place: Ints, limits: Limits, fail
         "text": _text(scenario, cluster, made, found, restarts),
         "restarted_by": restarts,
         "first_restart_s": None if times is None else times["detection"],
+        "first_restart_longest_s": None if times is None else times["detection_longest"],
         "host_failures_tolerated": _tolerates(scenario, made, place, state, found) if restarts is not None else None,
         "limits": {
             "cpu_pct": 100 * limits.cpu,

@@ -299,6 +299,13 @@ export interface Outage {
   up_on: string | null;
 }
 
+/** Times in seconds of a VM from the failure of its host until it serves again, in all replications. */
+export interface Downtime {
+  mean_s: number;
+  min_s: number;
+  max_s: number;
+}
+
 /** A VM that could not restart in the first replication, and the shortage of each host. */
 export interface Unplaced {
   vm: string;
@@ -480,6 +487,8 @@ export interface Point {
   failures: HostFailure[];
   moves?: Move[];
   outages?: Outage[];
+  /** Spread of downtime of each VM that failed with its host and serves again. */
+  downtimes?: Record<string, Downtime>;
   unplaced?: Unplaced[];
   timeline: Timeline;
   events: number;

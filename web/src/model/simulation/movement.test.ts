@@ -93,6 +93,16 @@ it("lists outages and migrations, restarts among the outages", () => {
   ]);
 });
 
+it("shows the spread of downtime over several replications", () => {
+  const one = { ...failed(), replications: 1 };
+  expect(table(shown(one), "outages")!.columns.map((each) => each.key)).not.toContain("most");
+  const several = { ...one, replications: 3, downtimes: { "web-1": { mean_s: 34, min_s: 33, max_s: 36 } } };
+  expect(table(shown(several), "outages")!.rows).toMatchObject([
+    { vm: "web-1", least: 33, most: 36 },
+    { vm: "web-2", least: null, most: null },
+  ]);
+});
+
 it("maps VMs that stand still with their host", () => {
   const still = { ...failed(), outages: [], moves: [] };
   expect((chart(shown(still), "states") as HeatMap).rows.map((row) => row.name)).toEqual(["esx-1", "web-1", "web-2"]);

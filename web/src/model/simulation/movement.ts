@@ -27,7 +27,7 @@ export function movementSections(point: Point, place: number, beside: Beside): S
   if (!map) return [];
   const blocks: Block[] = [
     { type: "charts", wide: true, charts: [map] },
-    ...(outages.length ? [tabled(outageTable(outages))] : []),
+    ...(outages.length ? [tabled(outageTable(outages, point))] : []),
     ...(moved.length ? [tabled(moveTable(moved))] : []),
   ];
   return [
@@ -112,7 +112,7 @@ function statesOf(point: Point, place: number, beside: Beside): HeatMap | null {
 
 const after = (then: number | null, start: number) => (then === null ? null : then - start);
 
-function outageTable(outages: readonly Outage[]): Table {
+function outageTable(outages: readonly Outage[], point: Point): Table {
   const columns: Column[] = [
     figures("at", "at", "s"),
     words("vm", "VM"),
@@ -121,6 +121,12 @@ function outageTable(outages: readonly Outage[]): Table {
     figures("noticed", "noticed after", "s", { secondary: true }),
     figures("started", "started after", "s", { text: "Powered on elsewhere." }),
     figures("up", "up after", "s", { text: "Guest and application started." }),
+    ...(point.replications > 1
+      ? [
+          figures("least", "shortest", "s", { text: "Shortest time until up in all replications.", secondary: true }),
+          figures("most", "longest", "s", { text: "Longest time until up in all replications." }),
+        ]
+      : []),
   ];
   const row = (each: Outage): Row => ({
     at: each.from_s,
@@ -130,6 +136,9 @@ function outageTable(outages: readonly Outage[]): Table {
     noticed: after(each.detected_s, each.from_s),
     started: after(each.restart_s, each.from_s),
     up: after(each.up_s, each.from_s),
+    ...(point.replications > 1
+      ? { least: point.downtimes?.[each.vm]?.min_s ?? null, most: point.downtimes?.[each.vm]?.max_s ?? null }
+      : {}),
   });
   return {
     id: "outages",

@@ -44,7 +44,10 @@ pub fn movement(point: &PointReport) -> String {
             number(back.len() as f64)
         };
         let were = if back.len() < 2 { "was" } else { "were" };
-        let after = format!(" after at most {} s", longest(&mut back.iter().copied()));
+        // of all replications, since each failure is noticed at another phase
+        let of_all = point.downtimes.values().map(|each| each.max_s);
+        let after = longest(&mut back.iter().copied().chain(of_all));
+        let after = format!(" after at most {after} s");
         let after = if back.is_empty() { "" } else { &after };
         parts.push(format!(
             "{who} of {} that went down {were} up again{after}",

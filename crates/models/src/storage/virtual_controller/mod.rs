@@ -109,8 +109,8 @@ fn qemu_cycles(host: &HostGroup, vm: &VmGroup, is_cached: bool) -> f64 {
         .sum()
 }
 
-/// Worlds for the controllers of `vm` on `host`. ESXi has a world for each queue, and so has the kernel of Linux
-/// (vhost). QEMU has the configured threads for virtio devices, and otherwise its main loop.
+/// Worlds for the controllers of `vm` on `host`. ESXi has a world for each queue. QEMU (virtio) and the kernel of Linux
+/// (vhost) have the configured threads, and QEMU otherwise its main loop.
 pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
     let family = host.hypervisor.family();
     let kind = vm.controller_kind(family);
@@ -122,7 +122,7 @@ pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
     let each = match (kind, family) {
         (ControllerKind::Passthrough, _) => 0,
         (ControllerKind::Ide | ControllerKind::Ahci, Family::Linux) => 1,
-        (ControllerKind::VhostBlk | ControllerKind::VhostScsi, _) | (_, Family::Esxi) => queues,
+        (_, Family::Esxi) => queues,
         _ => queues.min(vm.io_threads.unwrap_or(1).max(1) as usize),
     };
     let in_main_loop = vm.io_threads == Some(0) || matches!(kind, ControllerKind::Ide | ControllerKind::Ahci);
