@@ -1001,8 +1001,9 @@ class BlockShare(TypedDict, total=False):
 
 
 class Scaling(TypedDict, total=False):
-    """With N busy vCPUs, the work of a transaction grows by the factor 1 + contention (N - 1) + coherency N (N
-    - 1), the universal scalability law, times (1 + per_doubling) for each doubling of N.
+    """Universal scalability law: with N busy vCPUs, the work of a transaction grows by the factor 1 +
+    contention (N - 1) + coherency N (N - 1). For each doubling of N, it also grows by the factor 1 +
+    per_doubling.
     """
 
     contention: float
