@@ -92,6 +92,7 @@ MODULES: dict[str, set[str]] = {
         "errors",
         "_core",
     },
+    "model_error": {"documents", "library", "yaml_file", "errors"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "studies": {
         *(
