@@ -20,6 +20,7 @@ from hypertwin.documents.simulation import Found
 from hypertwin.errors import RunError
 from hypertwin.execution.options import AS_WRITTEN, Runs
 from hypertwin.execution.runner import Run, Runner, running
+from hypertwin.model_error.carried import carriers
 from hypertwin.reports import Packed, Reports
 from hypertwin.result import Result
 from hypertwin.scenario import Given, Scenario, by_path, load, sweeps_by_path, together
@@ -169,6 +170,7 @@ def run_points(points: Sequence[Point], *, until_full: bool = False, progress: P
             [reports[index] for index in range(len(points))],
             [space.spaces(point.scenario) for point in points],
             run.found,
+            carriers(point.scenario.data for point in points),
         ),
         first_scenario=first,
     )

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from statistics import NormalDist
+from statistics import NormalDist, fmean, pvariance, variance
 from typing import Literal
 
 from hypertwin.model_error.evidence import Row
@@ -27,6 +27,9 @@ LEVEL = 0.8
 
 MIN_SOURCES = 6
 """Minimum number of sources for an interval of their own."""
+
+LEAST_WITHIN = 0.1
+"""Minimum share of the variance within a source, so that one measured point never removes all of the error."""
 
 Basis = Literal["kind", "area", "all"]
 """Evidence of an interval: figures of the same area and kind, of the area in all kinds, or of all areas."""
@@ -40,6 +43,8 @@ class Interval:
     high: float
     sources: int
     basis: Basis
+    own: int = 0
+    """Number of measured points of the same system that moved or narrowed the interval."""
 
     def around(self, twin: float, *, share: bool) -> tuple[float, float]:
         """Return the interval of the real figure, with the twin's figure in it."""
@@ -57,14 +62,20 @@ def factors(low: float, high: float) -> str:
     return f"×{math.exp(low):.2f} to ×{math.exp(high):.2f}"
 
 
-def interval(rows: Sequence[Row], area: Area, kind: Kind) -> Interval | None:
-    """Return the interval of an area and a kind, or None if fewer than two sources can be pooled."""
+def interval(rows: Sequence[Row], area: Area, kind: Kind, own: Sequence[float] = ()) -> Interval | None:
+    """Return the interval of an area and a kind, or None if fewer than two sources can be pooled.
+
+    `own` are errors of figures of the same area and kind that were measured on the user's own system.
+    """
     for basis, chosen in _pools(area, kind):
         errors = [(row.study, slower(row.kind, row.error)) for row in rows if chosen(row)]
         sources = len({study for study, _ in errors})
         if sources >= MIN_SOURCES or (basis == "all" and sources > 1):
-            low, high = sorted(slower(kind, end) for end in _ends(errors))
-            return Interval(low, high, sources, basis)
+            ends = _ends(errors)
+            if own:
+                ends = _narrowed(ends, _within(errors), [slower(kind, error) for error in own])
+            low, high = sorted(slower(kind, end) for end in (ends.low, ends.high))
+            return Interval(low, high, sources, basis, len(own))
     return None
 
 
@@ -78,7 +89,14 @@ def _pools(area: Area, kind: Kind) -> Iterator[tuple[Basis, Callable[[Row], bool
     yield "all", lambda row: row.kind != "tail"
 
 
-def _ends(errors: Sequence[tuple[str, float]]) -> tuple[float, float]:
+@dataclass(frozen=True)
+class _Ends:
+    low: float
+    median: float
+    high: float
+
+
+def _ends(errors: Sequence[tuple[str, float]]) -> _Ends:
     counts = Counter(study for study, _ in errors)
     weights: dict[float, float] = {}
     for study, error in errors:
@@ -87,7 +105,34 @@ def _ends(errors: Sequence[tuple[str, float]]) -> tuple[float, float]:
     beyond = (1 - LEVEL) / 2
     low, median, high = (_quantile(weighted, level) for level in (beyond, 0.5, 1 - beyond))
     factor = widening(len(counts))
-    return median - (median - low) * factor, median + (high - median) * factor
+    return _Ends(median - (median - low) * factor, median, median + (high - median) * factor)
+
+
+def _within(errors: Sequence[tuple[str, float]]) -> float:
+    """Return the share of the variance of errors that is within sources, at least `LEAST_WITHIN`."""
+    by_source: dict[str, list[float]] = {}
+    for study, error in errors:
+        by_source.setdefault(study, []).append(error)
+    within = fmean(pvariance(each) for each in by_source.values())
+    between = pvariance([fmean(each) for each in by_source.values()])
+    return max(LEAST_WITHIN, within / (within + between)) if within + between else 1.0
+
+
+def _narrowed(ends: _Ends, within: float, own: Sequence[float]) -> _Ends:
+    """Return the interval for a system of which some errors are known (empirical Bayes).
+
+    The bias of the system is between the median of the sources and the mean of its own errors. The more own errors
+    there are, the closer it is to their mean. The spread within the system stays: that of sources, or its own.
+    """
+    spread = (ends.high - ends.low) / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2))
+    if not spread:
+        return ends
+    known = variance(own) if len(own) > 1 else 0.0
+    inside, between = max(within * spread**2, known), (1 - within) * spread**2
+    weight = between / (between + inside / len(own))
+    factor = math.sqrt(between * (1 - weight) + inside) / spread
+    median = weight * fmean(own) + (1 - weight) * ends.median
+    return _Ends(median - (ends.median - ends.low) * factor, median, median + (ends.high - ends.median) * factor)
 
 
 def widening(sources: int) -> float:

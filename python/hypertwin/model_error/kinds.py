@@ -30,38 +30,40 @@ OFFSET_POINTS = 5.0
 TAIL_FROM = 75
 """Percentile from which a latency is a tail."""
 
-_PERCENTILE = re.compile(r"p(\d+)(?:_\d+)?$")
-_MEANS = ("mean", "median")
+_PERCENTILE = re.compile(r"[._]p(\d+)(?:_\d+)?$")
+_MEAN = re.compile(r"[._](?:mean|median)$")
+_WORK = ("iops", "mb_per_s", "throughput_per_s", "units_per_s")
 
 
 def kind_of(path: str, area: str = "") -> Kind | None:
     """Return the kind of the figure at a path of a report, or None for a figure without model error.
 
-    Figures without model error are counts, sizes and settings.
+    The path can have the nested or the flat form: `response_ms.p99` or `response_ms_p99`. Figures without model error
+    are counts, sizes and settings.
     """
-    *_, last = path.split(".")
-    percentile = _PERCENTILE.search(last)
+    percentile = _PERCENTILE.search(path)
     if percentile and int(percentile[1]) >= TAIL_FROM:
         return "tail"
-    if percentile or last in _MEANS:
-        last = path.split(".")[-2] if "." in path else last
-        last = _PERCENTILE.sub("", last).rstrip("_")
-    if last == "seconds" or (last.endswith("_ms") and area == "movement"):
+    last = _MEAN.sub("", _PERCENTILE.sub("", path)).rpartition(".")[2]
+    if last in ("seconds", "time_to_whole_s") or (last.endswith("_ms") and area == "movement"):
         return "duration"
     if last.endswith("_ms"):
         return "latency"
-    if last == "iops" or last.endswith(("mb_per_s", "throughput_per_s", "units_per_s")):
+    if last.endswith(_WORK) and not last.startswith(_SETTINGS):
         return "throughput"
     if is_share(last) or last == "service_cpus" or last.endswith("_mhz"):
         return "usage"
     return None
 
 
+_SETTINGS = ("scrub_due", "suspended")
+"""Starts of keys that have the unit of a throughput, but are settings or stop work."""
+
 _SHARES = frozenset(
     f"{name}_pct"
     for name in (
         *("costop", "demand", "guest_cpu", "guest_cpu_peak", "limited", "overlap", "ready", "run", "swap_wait"),
-        *("system", "usage", "used", "utilization", "wait"),
+        *("system", "usage", "used", "utilization"),
     )
 )
 

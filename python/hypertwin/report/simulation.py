@@ -42,6 +42,7 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "groups": (entities.GROUPS, entities.IO_OF_GROUPS),
     "hosts": (entities.HOSTS,),
     "vms": (entities.VMS, entities.IO_OF_VMS),
+    "model-error": entities.ERRORS,
     "memory": (memory.OF_HOSTS, memory.OF_VMS),
     "moves": (),
     "pools": (),
@@ -76,9 +77,18 @@ def brief(
         if cells.rows and left:
             parts.append(Fitted(kind.title, cells, kind.dropped_first))
             left -= 1
+    parts += _errors(result)
     said = list(dict.fromkeys((*notes, *memory_warnings(points), *steadiness(points), *few, _spread(result))))
     lines = [*said[: terminal.MAX_NOTES], f"More: {'  '.join(more)}"]
     return Group(*parts, *(Text(each, style="dim") for each in lines))
+
+
+def _errors(result: Simulation) -> Iterator[Fitted]:
+    """Yield the intervals of groups with the twin's own error, if their table is short."""
+    kind = entities.ERRORS_OF_GROUPS
+    cells, _ = entities.cells(result, kind, kind.not_brief, most=terminal.MAX_BRIEF_ROWS)
+    if any(cell for row in cells.rows for cell in row[cells.swept + cells.words :]):
+        yield Fitted(kind.title, cells, kind.dropped_first)
 
 
 def table(
@@ -159,7 +169,7 @@ def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
 
 
 def usual(result: Simulation) -> Iterator[str]:
-    """Yield the default tables: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
+    """Yield the default tables: several clusters, groups, hosts of a short sweep, memory, moves, pools, model error."""
     points = result["points"]
     if has_clusters(points):
         yield "clusters"
@@ -173,6 +183,8 @@ def usual(result: Simulation) -> Iterator[str]:
         yield "moves"
     if pools.has_pools(result):
         yield "pools"
+    if model_errors(points):
+        yield "model-error"
 
 
 def _spread(result: Simulation) -> str:
@@ -191,6 +203,7 @@ def notes(result: Simulation) -> list[str]:
         said.append("Groups: vCPUs, run queue, throughput, IOPS and MB/s are sums over VMs, the rest means.")
     return [
         *said,
+        *model_errors(result["points"]),
         *([rule()] if result["breaks"] else []),
         *steadiness(result["points"]),
         *memory.notes(result["points"]),
@@ -198,6 +211,19 @@ def notes(result: Simulation) -> list[str]:
         *memory_warnings(result["points"]),
         *stations.bottlenecks(result["points"]),
         *calibrations(result["points"]),
+    ]
+
+
+def model_errors(points: Sequence[Point]) -> list[str]:
+    """Return the evidence of the intervals with the twin's own error."""
+    found = [error["bases"] for point in points if (error := point.get("model_error"))]
+    bases = {key: basis["text"] for each in found for key, basis in each.items()}
+    if not bases:
+        return []
+    listed = "; ".join(bases[key] for key in sorted(bases))
+    return [
+        "80% interval with the twin's own error: it contains the real figure of four new sources in five. Factors on "
+        f"the twin's figure: {listed}. Your own measured points narrow them (hypertwin calibrate)."
     ]
 
 

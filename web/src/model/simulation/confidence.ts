@@ -62,6 +62,16 @@ export function confidence(result: Simulation): View["confidence"] {
         NAMED,
       )}.`,
     });
+  const bases = points.flatMap((point) => Object.values(point.model_error?.bases ?? {}));
+  if (bases.length)
+    found.push({
+      tone: "note",
+      text: `In brackets: the 80% interval with the twin's own error, real figure over the twin's. ${[
+        ...new Set(bases.map((each) => each.text)),
+      ]
+        .toSorted()
+        .join("; ")}. ±: chance only. Points that you measured narrow the intervals (hypertwin calibrate).`,
+    });
   const none = points.every((point) => point.calibration === null);
   found.push(
     none
