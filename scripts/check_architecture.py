@@ -137,6 +137,7 @@ MODULES: dict[str, set[str]] = {
     "comparison": {"documents", "report", "ingest"},
     "plan": {
         "extras",  # the verdict on failures needs one
+        "model_error",
         *(
             "apportion",
             "arguments",

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
@@ -74,6 +75,22 @@ class Carrier:
     def of(data: Mapping[str, Any]) -> Carrier:
         """Return the carrier of a scenario in its JSON form. Raises ScenarioError."""
         return Carrier(Topology.of(data), errors_of(data.get("calibrated_on")))
+
+    def ends(
+        self, point: Mapping[str, Any], section: str, names: str, key: str, value: float
+    ) -> tuple[float, float] | None:
+        """Return the interval of a value of one figure, or None without model error.
+
+        `names` can be a pattern, of which the first entity counts. A VM that the point lacks has the figures of its
+        group.
+        """
+        known: Mapping[str, Any] = point.get(section) or {}
+        found = next((name for name in known if fnmatchcase(name, names)), names)
+        if section == "vms" and found not in known:
+            groups = [name for name in point.get("groups", {}) if f"{names}-".startswith(f"{name}-")]
+            section, found = "groups", max(groups, key=len, default=names)
+        ends = _Intervals(self, point).figure(section, found, key, value)
+        return (ends["low"], ends["high"]) if ends else None
 
     def area(self, point: Mapping[str, Any], section: str, entity: str, key: str) -> Area:
         """Return the area of a figure of a point, by its flat key."""
@@ -161,7 +178,7 @@ class _Intervals:
         if section not in ("groups", "vms") or kind == "usage":
             return "cpu"
         of_storage = kind != "throughput" or key.startswith(_COPIED)
-        if key.startswith(_IO) and of_storage and name in self._topology.storage:
+        if key.startswith(_IO) and of_storage and self._topology.group(name) in self._topology.storage:
             return self._of_storage(name)
         return self.response(name)["area"]
 
@@ -173,16 +190,21 @@ class _Intervals:
 
     def _is_given(self, section: str, name: str) -> bool:
         """True if the scenario sets the throughput of a group: its load has a rate, and nothing limits it."""
-        if section not in ("groups", "vms") or name not in self._topology.paced:
+        if section not in ("groups", "vms") or self._topology.group(name) not in self._topology.paced:
             return False
-        limit = self._point["judgement"]["limits"].get(name)
-        return limit is None or limit["kind"] in ("nothing", "latency")
+        return self._limit(name) in ("nothing", "latency")
 
-    def _of_storage(self, group: str) -> Area:
-        storage = self._topology.storage[group]
+    def _limit(self, name: str) -> str:
+        """Return the kind of limit of a group, or of the group of a VM."""
+        limits = self._point["judgement"]["limits"]
+        limit = limits.get(name) or limits.get(self._topology.group(name))
+        return str(limit["kind"]) if limit else "nothing"
+
+    def _of_storage(self, name: str) -> Area:
+        storage = self._topology.storage[self._topology.group(name)]
         if storage.kind == "pool":
             return "pools"
-        limit = (self._point["judgement"]["limits"].get(group) or {"kind": "nothing"})["kind"]
+        limit = self._limit(name)
         if limit == "devices":
             return "drives"
         return "drives" if storage.kind == "local" and limit not in BEFORE_DEVICES else "path"
@@ -194,7 +216,7 @@ class _Intervals:
         return self._responses[group]
 
     def _share(self, group: str) -> ResponseShare:
-        vm = self._point.get("groups", {}).get(group) or {}
+        vm = self._point.get("groups", {}).get(group) or self._point.get("vms", {}).get(group) or {}
         mean, per_s = (vm.get("response_ms") or {}).get("mean"), vm.get("throughput_per_s")
         latency = (vm.get("io_latency_ms") or {}).get("mean")
         io = min(1.0, vm["iops"] * latency / (per_s * mean)) if mean and per_s and latency else 0.0
@@ -202,7 +224,7 @@ class _Intervals:
         swapped = (vm.get("memory") or {}).get("swap_wait_pct") or 0.0
         memory = (1 - io) * swapped / (sum(busy) + swapped) if swapped else 0.0
         shares: dict[Area, float] = {"memory": memory, "cpu": 1 - io - memory}
-        if group in self._topology.storage:
+        if self._topology.group(group) in self._topology.storage:
             shares[self._of_storage(group)] = io
         area = max(shares, key=lambda each: shares[each])
         return {"area": area, "share_pct": 100 * shares[area]}

@@ -15,6 +15,7 @@ Counts, sizes and settings are left out too, because they have no model error.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,6 +51,12 @@ class DamagedEvidenceError(HypertwinError):
 def recorded() -> tuple[Row, ...]:
     """Return the errors of the last accepted evidence. Without a file, no figure has an interval."""
     return read(library.studies() / FILE)
+
+
+@cache
+def recorded_hash() -> str:
+    """Return a hash of the errors of the last accepted evidence, for keys of caches."""
+    return hashlib.sha256(text(recorded()).encode()).hexdigest()[:16]
 
 
 def read(file: Path) -> tuple[Row, ...]:

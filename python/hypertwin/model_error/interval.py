@@ -47,9 +47,9 @@ class Interval:
     """Number of measured points of the same system that moved or narrowed the interval."""
 
     def around(self, twin: float, *, share: bool) -> tuple[float, float]:
-        """Return the interval of the real figure, with the twin's figure in it."""
+        """Return the interval of the real figure, with the twin's figure in it. A percentage of time is at most 100."""
         low, high = (shifted(twin, end, share=share) for end in (self.low, self.high))
-        return min(low, twin), max(high, twin)
+        return min(low, twin), max(min(high, 100.0) if share else high, twin)
 
     @property
     def text(self) -> str:

@@ -19,10 +19,16 @@ class Storage:
 class Topology:
     """Storage and pace of the groups of a scenario."""
 
+    groups: frozenset[str]
     storage: Mapping[str, Storage]
     """Simulated storage of each group that has any."""
     paced: frozenset[str]
     """Groups whose load has a rate of its own. They do no more work than that."""
+
+    def group(self, vm: str) -> str:
+        """Return the group of a VM: `db` for `db-3`, unless `db-3` is a group itself."""
+        group, _, number = vm.rpartition("-")
+        return group if number.isdecimal() and group in self.groups and vm not in self.groups else vm
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> Topology:
@@ -39,4 +45,4 @@ class Topology:
             arrivals = (workloads.get(group.get("workload")) or {}).get("arrivals") or {}
             if arrivals.get("open") or (arrivals.get("io") or {}).get("rate"):
                 paced.add(name)
-        return Topology(storage, frozenset(paced))
+        return Topology(frozenset(data.get("vms") or {}), storage, frozenset(paced))
