@@ -130,6 +130,7 @@ MODULES: dict[str, set[str]] = {
         "plan",  # where machines restart is counted in one place
     },
     "calibration": {
+        "model_error",
         *("arguments", "extras", "documents", "execution", "scenario", "language", "run"),
         *("answers", "report", "reading", "yaml_file", "errors", "frame", "_core"),
         "ingest",  # results of storage benchmarks are measured points

@@ -153,6 +153,8 @@ def run_points(points: Sequence[Point], *, until_full: bool = False, progress: P
     `auto` times are found by pilots. `until_full` is that of `simulate`.
     """
     reports: dict[int, Packed] = {}
+    file = points[0].scenario.path
+    errors = carriers((point.scenario.data for point in points), "" if file is None else file.as_posix())
     with running() as runner:
         run = settled(points, until_full=until_full, progress=progress)
         missing: Sequence[int] = range(len(points))
@@ -170,7 +172,7 @@ def run_points(points: Sequence[Point], *, until_full: bool = False, progress: P
             [reports[index] for index in range(len(points))],
             [space.spaces(point.scenario) for point in points],
             run.found,
-            carriers(point.scenario.data for point in points),
+            errors,
         ),
         first_scenario=first,
     )

@@ -59,9 +59,9 @@ class Errors:
 
 
 @lru_cache(maxsize=64)
-def errors_of(calibrated_on: str | None) -> Errors:
-    """Return the intervals for a scenario with this text about its calibration."""
-    return Errors(evidence.recorded(), own.parse(calibrated_on))
+def errors_of(calibrated_on: str | None, file: str = "") -> Errors:
+    """Return the intervals for a scenario with this text about its calibration. Raises ScenarioError."""
+    return Errors(evidence.recorded(), own.parse(calibrated_on, file))
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Carrier:
     errors: Errors
 
     @staticmethod
-    def of(data: Mapping[str, Any]) -> Carrier:
-        """Return the carrier of a scenario in its JSON form. Raises ScenarioError."""
-        return Carrier(Topology.of(data), errors_of(data.get("calibrated_on")))
+    def of(data: Mapping[str, Any], file: str = "") -> Carrier:
+        """Return the carrier of a scenario in its JSON form. Raises ScenarioError, which names its file."""
+        return Carrier(Topology.of(data), errors_of(data.get("calibrated_on"), file))
 
     def ends(
         self, point: Mapping[str, Any], section: str, names: str, key: str, value: float
@@ -84,17 +84,12 @@ class Carrier:
         `names` can be a pattern, of which the first entity counts. A VM that the point lacks has the figures of its
         group.
         """
-        known: Mapping[str, Any] = point.get(section) or {}
-        found = next((name for name in known if fnmatchcase(name, names)), names)
-        if section == "vms" and found not in known:
-            groups = [name for name in point.get("groups", {}) if f"{names}-".startswith(f"{name}-")]
-            section, found = "groups", max(groups, key=len, default=names)
-        ends = _Intervals(self, point).figure(section, found, key, value)
+        ends = _Intervals(self, point).figure(*_entity(point, section, names), key, value)
         return (ends["low"], ends["high"]) if ends else None
 
-    def area(self, point: Mapping[str, Any], section: str, entity: str, key: str) -> Area:
-        """Return the area of a figure of a point, by its flat key."""
-        return _Intervals(self, point).area(section, entity, key)
+    def area(self, point: Mapping[str, Any], section: str, names: str, key: str) -> Area:
+        """Return the area of a figure. The arguments are those of `ends`."""
+        return _Intervals(self, point).area(*_entity(point, section, names), key)
 
     def __call__(self, point: Mapping[str, Any]) -> ModelError:
         """Return the intervals of a point."""
@@ -107,11 +102,21 @@ class Carrier:
         return _Intervals(self, point).figure(section, entity, key, value)
 
 
-def carriers(scenarios: Iterable[Mapping[str, Any]]) -> list[Carrier]:
+def _entity(point: Mapping[str, Any], section: str, names: str) -> tuple[str, str]:
+    """Return the section and the name of the entity of a figure."""
+    known: Mapping[str, Any] = point.get(section) or {}
+    found = next((name for name in known if fnmatchcase(name, names)), names)
+    if section != "vms" or found in known:
+        return section, found
+    groups = [name for name in point.get("groups", {}) if f"{names}-".startswith(f"{name}-")]
+    return "groups", max(groups, key=len, default=names)
+
+
+def carriers(scenarios: Iterable[Mapping[str, Any]], file: str = "") -> list[Carrier]:
     """Return the carrier of each scenario in its JSON form. Neighbours that are equal share one."""
     found: list[Carrier] = []
     for data in scenarios:
-        carrier = Carrier.of(data)
+        carrier = Carrier.of(data, file)
         found.append(found[-1] if found and found[-1] == carrier else carrier)
     return found
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from hypertwin.errors import fail
 from hypertwin.model_error.kinds import AREAS, KINDS, Area, Kind
 
 MARK = "model error: "
-MAX_NUMBERS = 100
-"""Maximum number of errors of an area and a kind. More would hardly narrow an interval."""
+MAX_NUMBERS = 20
+"""Maximum number of errors of an area and a kind, evenly chosen. More would hardly narrow an interval."""
 
 Own = Mapping[tuple[Area, Kind], Sequence[float]]
 """Errors by area and kind."""
@@ -25,16 +25,22 @@ Own = Mapping[tuple[Area, Kind], Sequence[float]]
 _ENTRY = re.compile(rf"({'|'.join(AREAS)}) ({'|'.join(KINDS)})((?: [0-9.]+)+)")
 
 
-def text(errors: Iterable[tuple[Area, Kind, float]]) -> str:
+def text(own: Own) -> str:
     """Return the errors as text, or an empty text without any."""
-    found: dict[tuple[Area, Kind], list[float]] = {}
-    for area, kind, error in errors:
-        found.setdefault((area, kind), []).append(error)
     entries = [
-        f"{area} {kind} {' '.join(f'{math.exp(error):.4g}' for error in own[:MAX_NUMBERS])}"
-        for (area, kind), own in found.items()
+        f"{area} {kind} {' '.join(map(_number, _few(errors)))}" for (area, kind), errors in own.items() if errors
     ]
     return f"{MARK}{', '.join(entries)}" if entries else ""
+
+
+def _few(errors: Sequence[float]) -> Sequence[float]:
+    count = len(errors)
+    few = min(count, MAX_NUMBERS)
+    return [errors[index * count // few] for index in range(few)]
+
+
+def _number(error: float) -> str:
+    return f"{math.exp(error):.4f}".rstrip("0").rstrip(".")
 
 
 def without(calibrated_on: str) -> str:
@@ -42,8 +48,8 @@ def without(calibrated_on: str) -> str:
     return calibrated_on.partition(MARK)[0].rstrip("; ")
 
 
-def parse(calibrated_on: str | None) -> Own:
-    """Return the errors in the text of a calibration. Raises ScenarioError."""
+def parse(calibrated_on: str | None, file: str = "") -> Own:
+    """Return the errors in the text of a calibration. Raises ScenarioError, which names the file of the scenario."""
     _, mark, listed = (calibrated_on or "").partition(MARK)
     found: dict[tuple[Area, Kind], list[float]] = {}
     for entry in listed.split(", ") if mark else ():
@@ -52,7 +58,7 @@ def parse(calibrated_on: str | None) -> Own:
         if match is None or None in numbers:
             allowed = f"AREA KIND NUMBER..., such as pools latency 1.12 0.95; areas: {', '.join(AREAS)}"
             hint = f"run `hypertwin calibrate` again, or remove the text from {MARK.strip()!r} on"
-            fail("bad-calibration", "calibrated_on", entry[:60] or "nothing", allowed, hint)
+            fail("bad-calibration", "calibrated_on", entry[:60] or "nothing", allowed, hint, file)
         own = found.setdefault((cast(Area, match[1]), cast(Kind, match[2])), [])
         own += [math.log(number) for number in numbers if number]
     return found
