@@ -375,7 +375,7 @@ def ranged(key: str, section: str = "groups") -> Text:
     def text(entity: Entity) -> str:
         errors: Mapping[str, Any] = entity.point.get("model_error") or {}
         found = errors.get(section, {}).get(entity.name, {}).get(key)
-        return f"{number(found['low'])} – {number(found['high'])}" if found else ""
+        return f"{number(found['low'])}–{number(found['high'])}" if found else ""
 
     return text
 
@@ -406,7 +406,7 @@ ERRORS_OF_GROUPS = Kind(
     _waits,
     _WAITING,
     ("p95 ms", "I/O p99 ms", "I/O latency ms", "guest CPU %", "ready %", "IOPS"),
-    ("p95 ms", "I/O p99 ms", "guest CPU %", "ready %"),
+    ("p95 ms", "I/O p99 ms", "I/O latency ms", "IOPS", "guest CPU %", "ready %"),
 )
 ERRORS_OF_HOSTS = Kind(
     f"{_ERROR}: hosts",

@@ -37,6 +37,11 @@ MOST_POINTS = 1_000
 FEW_HOSTS = 16
 """Maximum number of rows of hosts that a sweep shows by default."""
 
+BRIEF_ERRORS = 6
+"""Maximum number of rows of intervals with the twin's own error in a brief answer, after two tables a third of it.
+`--show model-error` has all.
+"""
+
 SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "clusters": (entities.CLUSTERS,),
     "groups": (entities.GROUPS, entities.IO_OF_GROUPS),
@@ -77,17 +82,17 @@ def brief(
         if cells.rows and left:
             parts.append(Fitted(kind.title, cells, kind.dropped_first))
             left -= 1
-    parts += _errors(result)
+    parts += _errors(result, BRIEF_ERRORS if left else BRIEF_ERRORS // 3)
     said = list(dict.fromkeys((*notes, *memory_warnings(points), *steadiness(points), *few, _spread(result))))
     lines = [*said[: terminal.MAX_NOTES], f"More: {'  '.join(more)}"]
     return Group(*parts, *(Text(each, style="dim") for each in lines))
 
 
-def _errors(result: Simulation) -> Iterator[Fitted]:
-    """Yield the intervals of groups with the twin's own error, if their table is short."""
+def _errors(result: Simulation, most: int) -> Iterator[Fitted]:
+    """Yield the intervals of groups with the twin's own error, if they have at most `most` rows."""
     kind = entities.ERRORS_OF_GROUPS
     cells, _ = entities.cells(result, kind, kind.not_brief, most=terminal.MAX_BRIEF_ROWS)
-    if any(cell for row in cells.rows for cell in row[cells.swept + cells.words :]):
+    if len(cells.rows) <= most and any(cell for row in cells.rows for cell in row[cells.swept + cells.words :]):
         yield Fitted(kind.title, cells, kind.dropped_first)
 
 
@@ -191,7 +196,8 @@ def _spread(result: Simulation) -> str:
     """Return the half-widths of the tables, or that one replication has none."""
     if all(point["replications"] == 1 for point in result["points"]):
         return "One replication: no confidence interval (--replications 3)."
-    return "± is the half-width of the 95% confidence interval over replications."
+    own = ", without model error (--show model-error)" if model_errors(result["points"]) else ""
+    return f"±: 95% confidence half-width over replications{own}."
 
 
 def notes(result: Simulation) -> list[str]:

@@ -118,7 +118,7 @@ def test_the_terminal_has_the_intervals_and_where_they_come_from(pooled):
     text = plain(simulation.brief(pooled), 160)
     ends = pooled["points"][0]["model_error"]["groups"]["db"]["throughput_per_s"]
     table = text.partition("80% intervals with the twin's own error")[2]
-    assert f"{ends['low']:,.0f} – {ends['high']:,.0f}" in table
+    assert f"{ends['low']:,.0f}–{ends['high']:,.0f}" in table
     assert re.search(r"db ×8 +[0-9]+% cpu ", table)
     every = " ".join(plain(simulation.table(pooled), 160).split())
     assert "pools, tail: ×" in every
