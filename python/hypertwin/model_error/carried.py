@@ -8,7 +8,7 @@ The area of a figure is the part of the twin on which it depends:
 | I/O latency of a group on a pool; figures of a pool | pools |
 | I/O latency of a group on an array or a local drive | drives if devices limit it, path if anything before them does |
 | response times and throughput of a group, and its I/Os | area with the largest share of the mean response |
-| moves | movement |
+| times of migrations | movement |
 
 Devices also count as the limit of a local drive where nothing is full. The throughput of a group with its own rate has
 no interval while nothing limits the group, because the scenario sets it. Neither has a figure of 0.
@@ -155,6 +155,8 @@ class _Intervals:
                 yield key, found
 
     def _of_move(self, move: Mapping[str, Any]) -> Iterator[tuple[str, ErrorInterval]]:
+        if move["kind"] != "migration" or move["outcome"] != "done":
+            return  # restarts follow published times, and have no evidence
         end_s = move["end_s"]
         seconds = None if end_s is None else end_s - move["at_s"]
         for key, value in (("seconds", seconds), ("downtime_ms", move["downtime_ms"])):

@@ -107,6 +107,16 @@ def test_a_throughput_that_the_scenario_sets_has_no_interval():
     assert "throughput_per_s" in Carrier(paced, errors)(point)["groups"]["db"]
 
 
+def test_times_of_migrations_have_intervals_in_the_order_of_the_moves_but_restarts_have_none():
+    move = {"kind": "migration", "outcome": "done", "at_s": 10.0, "end_s": 30.0, "downtime_ms": 500.0}
+    point = {"moves": [{**move, "kind": "restart"}, move, {**move, "outcome": "running", "end_s": None}]}
+    restart, done, running = carrier(point, "none")(point)["moves"]
+    assert (restart, running) == ({}, {})
+    assert set(done) == {"seconds", "downtime_ms"}
+    assert done["seconds"]["low"] < 20 < done["seconds"]["high"]
+    assert done["seconds"]["basis"] == done["downtime_ms"]["basis"] == "movement duration"
+
+
 def test_points_of_one_scenario_share_a_carrier():
     one, other = {"vms": {"db": {"storage": "s"}}}, {"vms": {"db": {"array": "a"}}}
     first, second, third = carriers([one, dict(one), other])
