@@ -45,7 +45,7 @@ MODULES: dict[str, set[str]] = {
     "__main__": {"cli"},
     "arguments": {"errors"},
     "extras": {"errors"},
-    "reports": {"documents", "_core"},
+    "reports": {"documents", "model_error", "_core"},
     "frame": {"documents", "extras", "reports"},
     "documents": set(),
     "bands": {"documents", "_core"},
@@ -85,6 +85,7 @@ MODULES: dict[str, set[str]] = {
         "documents",
         "effort",
         "execution",
+        "model_error",
         "scenario",
         "space",
         "result",
@@ -92,6 +93,7 @@ MODULES: dict[str, set[str]] = {
         "errors",
         "_core",
     },
+    "model_error": {"documents", "library", "yaml_file", "errors"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "studies": {
         *(
@@ -128,6 +130,7 @@ MODULES: dict[str, set[str]] = {
         "plan",  # where machines restart is counted in one place
     },
     "calibration": {
+        "model_error",
         *("arguments", "extras", "documents", "execution", "scenario", "language", "run"),
         *("answers", "report", "reading", "yaml_file", "errors", "frame", "_core"),
         "ingest",  # results of storage benchmarks are measured points
@@ -135,6 +138,7 @@ MODULES: dict[str, set[str]] = {
     "comparison": {"documents", "report", "ingest"},
     "plan": {
         "extras",  # the verdict on failures needs one
+        "model_error",
         *(
             "apportion",
             "arguments",

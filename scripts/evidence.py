@@ -1,7 +1,8 @@
 """`make evidence`: run every study, and write docs/evidence.md: each published figure, the twin's, and what limits.
 
 The page has the build hash of the core that gave it, a hash of each study's files, and what became of each figure since
-the evidence was last accepted (`hypertwin.studies.record`). `--record` accepts it: it also writes studies/record.csv.
+the evidence was last accepted (`hypertwin.studies.record`). `--record` accepts it: it also writes studies/record.csv
+and studies/model_error.csv, the errors behind the intervals of every run (`hypertwin.model_error.evidence`).
 `--check` runs nothing: it exits 1 when the page has a regression that is not in studies/accepted.yaml, or a recorded
 figure is gone, and prints a line beginning with `note:` when core or studies are others now; with `--strict` that is an
 error, as a release needs.
@@ -20,6 +21,10 @@ from pathlib import Path
 from hypertwin import _core, library, writing
 from hypertwin.cli import progress
 from hypertwin.documents.validation import Row
+from hypertwin.model_error import evidence as errors_of_evidence
+from hypertwin.model_error import kinds
+from hypertwin.model_error.coverage import Coverage, coverage
+from hypertwin.model_error.interval import MIN_SOURCES, factors
 from hypertwin.report import comparison
 from hypertwin.studies import judge, record
 from hypertwin.studies.record import Drift
@@ -32,6 +37,7 @@ _CELL = r"((?:\\\||[^|])*)"
 REGRESSION = re.compile(rf"^\| {record.REGRESSION} \| {_CELL} \| {_CELL} \| {_CELL} \|", re.MULTILINE)
 HEADS = ("case", "figure", "published", "twin", "error", "class", "")
 DRIFT_HEADS = ("change", "study", "case", "figure", "then", "now")
+COVERAGE_HEADS = ("area", "kind", "figures", "sources", "covered", "covered of all figures", "80% interval")
 OPTIONS: tuple[list[str], ...] = ([], ["--record"], ["--check"], ["--strict"])
 
 
@@ -50,6 +56,8 @@ def main() -> int:
         print(f"{change.what}: {' '.join(change.key)}: {' -> '.join(filter(None, (change.then, change.now)))}")
     if sys.argv[1:]:
         writing.write_atomically(folder / record.RECORD, record.text(rows))
+        found = errors_of_evidence.text(errors(rows, studies))
+        writing.write_atomically(folder / errors_of_evidence.FILE, found)
         changes = record.drift(rows, record.recorded(folder), record.held(folder))
     writing.write_atomically(PAGE, page(rows, studies, _core.build(), changes))
     print(comparison.verdicts(rows))
@@ -90,6 +98,24 @@ def run(studies: Sequence[Study]) -> list[Row]:
             rows += judge.validate([study], progress=update)
         print(f"{study.name}: {time.process_time() - start:.1f} s of CPU", file=sys.stderr)
     return rows
+
+
+def errors(rows: Sequence[Row], studies: Sequence[Study]) -> list[errors_of_evidence.Row]:
+    """Return the errors of settled, two-sided predictions. Ratios and figures without model error have none."""
+    known = {(study.name, row.case, row.metric): (study.area, row) for study in studies for row in study.rows}
+    found = []
+    for judged in rows:
+        name, row = known[record.key_of(judged)]
+        area = next((area for area in kinds.AREAS if area == name), None)
+        kind = None if row.is_ratio or area is None else kinds.kind_of(row.twin, area)
+        if area is None or kind is None or comparison.group(judged) != "predicted" or not comparison.counts(judged):
+            continue
+        # inside a range both errors are 0, and the published figure is its nearer side
+        real = judged["twin"] if judged["range"] and not judged["error"] else judged["published"]
+        error = kinds.error(real, judged["twin"], share=kinds.is_share(row.twin))
+        if error is not None:
+            found.append(errors_of_evidence.Row(judged["study"], area, kind, error))
+    return found
 
 
 def hashes(studies: Sequence[Study]) -> dict[str, str]:
@@ -143,6 +169,7 @@ def page(rows: Sequence[Row], studies: Sequence[Study], core: str, changes: Sequ
         "",
         *_table(comparison.HEADLINE_HEADS, [comparison.headline_cells(one) for one in comparison.headline(rows)]),
         "",
+        *_model_error(errors(rows, studies)),
         *_drift(changes),
         "",
         "## By source",
@@ -160,6 +187,32 @@ def page(rows: Sequence[Row], studies: Sequence[Study], core: str, changes: Sequ
     for study in studies:
         lines += _section(study, [row for row in rows if row["study"] == study.name])
     return "\n".join(lines) + "\n"
+
+
+def _model_error(found: Sequence[errors_of_evidence.Row]) -> Iterator[str]:
+    """Coverage of the intervals that results carry, by leaving out sources."""
+    yield from (
+        "## Model error",
+        "",
+        "Every simulated figure has an 80% interval for the error of the twin itself",
+        "([how](../python/hypertwin/model_error/interval.py)). The intervals come from the settled predictions above.",
+        "Each source has the same weight. Ratios of two cases are left out: the errors that both cases share cancel.",
+        "Counts, sizes and settings have no model error.",
+        "",
+        f"A kind with fewer than {MIN_SOURCES} sources uses all kinds of its area, and an area with fewer uses all",
+        "areas. The coverage of such an area says little about the area itself. The table leaves out each source in",
+        "turn. Covered is the share of figures within the interval of the other sources, as the mean of all sources.",
+        "The last column is the real figure over the twin's, at the median interval. Where a line has all kinds,",
+        "throughputs are turned over. A factor above 1 is then always slower or busier.",
+        "",
+    )
+    lines = [_coverage_cells(one) for one in coverage(found)]
+    yield from (*(_table(COVERAGE_HEADS, lines) if lines else ["Too few sources."]), "")
+
+
+def _coverage_cells(one: Coverage) -> list[str]:
+    parts = (f"{one.covered_pct:.0f} %", f"{one.rows_covered_pct:.0f} %", factors(one.low, one.high))
+    return [one.area, one.kind or "all", str(one.rows), str(one.sources), *parts]
 
 
 def _drift(changes: Sequence[Drift]) -> Iterator[str]:

@@ -18,6 +18,7 @@ docs/api.md has every function.
 | `arguments.py` | arguments of functions, checked against their annotations |
 | `answers.py` | results of functions: document, table, page |
 | `bands.py`, `judgement/` | bands of figures, and the meaning of a whole result |
+| `model_error/` | intervals with the twin's own error |
 | `result.py`, `frame.py`, `remarks.py` | measured figures of a simulation, as tables, and its notes |
 | `virtual_numa.py`, `space.py` | virtual NUMA; capacity of pools |
 | `drives.py`, `pool_presets.py` | drives and pools by name |

@@ -242,6 +242,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "bad-override": "An override or sweep that is not PATH=VALUE.",
     },
     ScenarioError: {
+        "bad-calibration": "Errors in `calibrated_on` that are not AREA KIND NUMBER.",
         "unknown-path": "An override of a path that the scenario does not have.",
         "unknown-key": "An unknown key, often misspelt.",
         "missing-key": "A required key is missing.",
@@ -366,6 +367,7 @@ _REFUSED: Mapping[str, str] = {
     "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",
     "study-unknown": "No study has this name.",
     "example-unknown": "No example has this name.",
+    "evidence-damaged": "The errors of published figures cannot be read.",
     "study-invalid": "The files of a study are inconsistent.",
     "bad-machine": "The file is no profile written by `hypertwin lab profile`.",
     "not-a-kernel": "The named file is no readable kernel.",

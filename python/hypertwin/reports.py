@@ -14,6 +14,7 @@ from typing import Any, cast, overload
 from hypertwin import _core
 from hypertwin.documents import simulation as documents
 from hypertwin.documents.space import OWN, Space
+from hypertwin.model_error.carried import Carrier
 
 KEPT = 12 << 20
 """Maximum characters of JSON whose reports stay decoded, starting with the first point. Most results are decoded only
@@ -55,9 +56,10 @@ class Reports(Sequence[documents.Point]):
         packed: Sequence[Packed],
         spaces: Sequence[Mapping[str, Space]],
         found: Sequence[documents.Found | None],
+        errors: Sequence[Carrier],
     ) -> None:
-        """Store the settings, report, pool capacity and found times of each point."""
-        self.changes, self._packed, self._spaces, self._found = changes, packed, spaces, found
+        """Store the settings, report, pool capacity, found times and model error of each point."""
+        self.changes, self._packed, self._spaces, self._found, self._errors = changes, packed, spaces, found, errors
         letters, self._kept = 0, dict[int, documents.Point | None]()
         for index, each in enumerate(packed):
             letters += each.letters
@@ -76,21 +78,32 @@ class Reports(Sequence[documents.Point]):
     def __getitem__(self, index: int | slice) -> documents.Point | Reports:
         """Return the report of a point, or a sequence of still encoded reports for a slice."""
         if isinstance(index, slice):
-            return Reports(self.changes[index], self._packed[index], self._spaces[index], self._found[index])
+            return Reports(
+                self.changes[index],
+                self._packed[index],
+                self._spaces[index],
+                self._found[index],
+                self._errors[index],
+            )
         place = range(len(self))[index]
         point = self._kept.get(place)
         if point is None:
-            point = cast(documents.Point, {**json.loads(self._packed[place].text), **self._added(place)})
+            report = json.loads(self._packed[place].text)
+            added = self._added(place, report)  # in the place of `set`, as in the text
+            point = cast(documents.Point, {**added, **report, **added})
             if place in self._kept:
                 self._kept[place] = point
         return point
 
     def indented(self, index: int, depth: int) -> str:
         """Return the report of a point as JSON at a depth of a document. See `hypertwin.report.files.to_json`."""
-        added = json.dumps(self._added(index), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return _core.indented(self._packed[index].text.replace(NOTHING_SET, added[1:-1], 1), depth)
+        text = self._packed[index].text
+        added = json.dumps(
+            self._added(index, json.loads(text)), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+        return _core.indented(text.replace(NOTHING_SET, added[1:-1], 1), depth)
 
-    def _added(self, index: int) -> dict[str, Any]:
+    def _added(self, index: int, report: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a point that the core does not return."""
         space, found = self._spaces[index], self._found[index]
         added: dict[str, Any] = {"set": dict(self.changes[index])}
@@ -98,6 +111,7 @@ class Reports(Sequence[documents.Point]):
             added["space"] = dict(space)
         if found:
             added["found"] = dict(found)
+        added["model_error"] = self._errors[index](report)
         return added
 
     def __iter__(self) -> Iterator[documents.Point]:

@@ -20,6 +20,7 @@ from hypertwin.documents.simulation import Found
 from hypertwin.errors import RunError
 from hypertwin.execution.options import AS_WRITTEN, Runs
 from hypertwin.execution.runner import Run, Runner, running
+from hypertwin.model_error.carried import carriers
 from hypertwin.reports import Packed, Reports
 from hypertwin.result import Result
 from hypertwin.scenario import Given, Scenario, by_path, load, sweeps_by_path, together
@@ -152,6 +153,8 @@ def run_points(points: Sequence[Point], *, until_full: bool = False, progress: P
     `auto` times are found by pilots. `until_full` is that of `simulate`.
     """
     reports: dict[int, Packed] = {}
+    file = points[0].scenario.path
+    errors = carriers((point.scenario.data for point in points), "" if file is None else file.as_posix())
     with running() as runner:
         run = settled(points, until_full=until_full, progress=progress)
         missing: Sequence[int] = range(len(points))
@@ -169,6 +172,7 @@ def run_points(points: Sequence[Point], *, until_full: bool = False, progress: P
             [reports[index] for index in range(len(points))],
             [space.spaces(point.scenario) for point in points],
             run.found,
+            errors,
         ),
         first_scenario=first,
     )

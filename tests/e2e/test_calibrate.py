@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -55,6 +56,35 @@ def test_the_twin_finds_its_own_parameters(found):
         assert metric["left_out_pct"] < 8
         assert metric["held_out_pct"] is None
     assert sum(metric["before_pct"] for metric in found.metrics()) > 15
+
+
+def test_measured_points_narrow_the_model_error_of_later_runs(found, points):
+    scenario, _ = points
+    narrowed = {(each["area"], each["kind"]): each for each in found.to_dict()["model_error"]}
+    assert narrowed["cpu", "usage"]["points"] == 5
+    assert "; model error: cpu " in found.calibrated_on
+    assert any("cpu usage from ×" in note for note in found.notes)
+    before, after = (
+        hypertwin.simulate(scenario, overrides=overrides, duration=2, replications=1).reports[0]["model_error"]
+        for overrides in (found.settings, found.overrides)
+    )
+    for key, base in before["bases"].items():
+        told = after["bases"][key]
+        if (base["area"], base["kind"]) not in narrowed:
+            assert told == base
+            continue
+        assert told["own_points"] == narrowed[base["area"], base["kind"]]["points"]
+        assert told["high_factor"] - told["low_factor"] < base["high_factor"] - base["low_factor"]
+        assert narrowed[base["area"], base["kind"]]["after"] in told["text"]
+        assert told["low_factor"] < 1 < told["high_factor"], "the twin measured itself"
+
+
+def test_a_second_calibration_keeps_the_errors_of_other_areas_and_kinds(found):
+    earlier = "1 row of a.csv; model error: pools latency 1.1, cpu usage 7"
+    again = dataclasses.replace(found, previous=earlier)
+    assert "pools latency 1.1" in again.calibrated_on
+    assert "cpu usage 7" not in again.calibrated_on
+    assert again.calibrated_on.count("model error: ") == 1
 
 
 def test_a_systematic_difference_is_reported(points, tmp_path):

@@ -104,9 +104,11 @@ def largest(points):
 def test_the_table_starts_with_the_curve_and_says_the_answer(cli, shared):
     done = cli("density", shared, "--vm", "work", "--slo", "response_ms.mean<35", "--duration", 8, "--max", 9)
     assert done.returncode == 0, done.stderr
+    # the ends change with the evidence: test_density_search.py has those of a known error
     assert "3 VMs of work meet response_ms.mean<35, 4 do not." in done.stdout
-    assert re.search(r"^ +3 +met .* 30\.\d ±0\.\d ", done.stdout, re.M)
-    assert re.search(r"^ +4 +missed .* 40\.\d ±0\.\d ", done.stdout, re.M)
+    assert re.search(r"^ +1 +met .* 10\.\d ±0\.\d \(", done.stdout, re.M)
+    assert re.search(r"^ +3 +met(, not surely)? .* 30\.\d ±0\.\d \(", done.stdout, re.M)
+    assert re.search(r"^ +4 +missed .* 40\.\d ±0\.\d \(", done.stdout, re.M)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,11 @@ from hypertwin.execution.options import Runs
 from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
+from hypertwin.model_error import carried as model_error
+from hypertwin.model_error import evidence, kinds, own
+from hypertwin.model_error.interval import interval
+from hypertwin.model_error.kinds import Area, Kind
+from hypertwin.model_error.own import Own
 from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Given, Scenario, by_path, load, together
@@ -116,6 +121,21 @@ class Compared:
     left_out: float | None
     """Prediction of a fit to the other rows, or None if they do not determine the parameters."""
     held_out: bool
+    area: Area | None = None
+    """Area of the twin on which the figure depends, or None if not simulated."""
+
+    @property
+    def model_error(self) -> tuple[Area, Kind, float] | None:
+        """Error of the twin on the scale of `hypertwin.model_error`, or None without one.
+
+        A fitted value counts as the fit to the other rows predicts it. Without such a prediction it counts as fitted: a
+        fit of one point proves the bias at that point.
+        """
+        key = self.cell.metric.key
+        kind = kinds.kind_of(key, self.area or "")
+        twin = self.twin if self.held_out or self.left_out is None else self.left_out
+        error = kinds.error(self.cell.value, twin, share=kinds.is_share(key))
+        return None if self.area is None or kind is None or error is None else (self.area, kind, error)
 
     @overload
     def error_pct(self, value: float) -> float: ...
@@ -188,9 +208,40 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
         rows = {each.row.number for each in self.compared if not each.held_out}
         metrics = dict.fromkeys(each.cell.metric.text for each in self.compared)
         values = ", ".join(f"{each.parameter.path} = {each.parameter.text(each.value)}" for each in self.fitted)
-        kept = f"; other parameters: {self.previous}" if self.previous else ""
+        previous = own.without(self.previous or "")
+        kept = f"; other parameters: {previous}" if previous else ""
         plural = "" if len(rows) == 1 else "s"
-        return f"{len(rows)} row{plural} of {Path(self.file).name} ({', '.join(metrics)}): {values}{kept}"[:MAX_TEXT]
+        errors = own.text(self.model_errors)
+        errors = f"; {errors}" if errors else ""
+        text = f"{len(rows)} row{plural} of {Path(self.file).name} ({', '.join(metrics)}): {values}{kept}"
+        return f"{text[: MAX_TEXT - len(errors)]}{errors}"
+
+    @property
+    def model_errors(self) -> Own:
+        """Errors of the twin by area and kind, with those of an earlier calibration for other areas and kinds."""
+        found: dict[tuple[Area, Kind], list[float]] = {}
+        for each in self.compared:
+            if error := each.model_error:
+                found.setdefault(error[:2], []).append(error[2])
+        return {**own.parse(self.previous), **found}
+
+    def narrowed(self) -> list[documents.Narrowed]:
+        """Return the intervals of the twin's own error that the measured points change."""
+        rows = evidence.recorded()
+        found: list[documents.Narrowed] = []
+        for (area, kind), errors in self.model_errors.items():
+            before, after = interval(rows, area, kind), interval(rows, area, kind, errors)
+            if before and after:
+                found.append(
+                    {
+                        "area": area,
+                        "kind": kind,
+                        "points": len(errors),
+                        "before": before.text,
+                        "after": after.text,
+                    }
+                )
+        return found
 
     @property
     def inseparable(self) -> tuple[tuple[tuple[str, ...], str], ...]:
@@ -231,6 +282,13 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
                 "Either the errors are larger, or the model lacks an effect. The intervals assume larger errors."
             )
         yield from self._systematic()
+        if changed := [
+            f"{each['area']} {each['kind']} from {each['before']} to {each['after']}" for each in self.narrowed()
+        ]:
+            yield (
+                f"The measured points change the 80% intervals of the twin's own error: {', '.join(changed)}. Runs"
+                " with these parameters use them."
+            )
         if self.fit.degrees_of_freedom <= 0 and not self.errors_known:
             yield (
                 "No intervals: as many parameters as measured values leave the errors unknown. Measure more, or give "
@@ -305,6 +363,7 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
             ],
             "metrics": self.metrics(),
             "points": [each.to_dict() for each in self.compared],
+            "model_error": self.narrowed(),
             "errors_known": self.errors_known,
             "errors_explain": self.fit.errors_explain,
             "residual_scale": self.fit.error_scale,
@@ -395,6 +454,7 @@ def calibrate(scenario: Given, asked: Asked) -> Calibration:
             twin_error=predicted[id(cell)][1],
             left_out=_finite(fit.left_out[places[id(cell)]]) if id(cell) in places else None,
             held_out=id(cell) not in places,
+            area=(twin.areas | (held_twin.areas if held else {})).get((row.number, cell.metric.text)),
         )
         for row in read.rows
         for cell in row.cells
@@ -510,6 +570,8 @@ class _Twin:
         self.evaluations = self.runs = 0
         self.failure: Exception | None = None
         """Reason why the function had no value in the last call."""
+        self.areas: dict[tuple[int, str], Area] = {}
+        """Area of each metric in each row, in the last run."""
         self.unsteady: dict[int, str] = {}
         """Rows with an unsteady run in the last call, and the reason."""
         seed = int(base.data["run"]["seed"])
@@ -544,6 +606,7 @@ class _Twin:
             else:
                 starts.append(len(points))
                 points.extend(changed)
+        carriers = model_error.carriers(point.scenario.data for point in points)
         measured: dict[tuple[int, int], list[float | None]] = {}
         failed: set[int] = set()
         self.unsteady = {}
@@ -552,6 +615,9 @@ class _Twin:
             report = json.loads(_core.aggregate([replication]))
             row = self.rows[index % len(self.rows)]
             measured[index, k] = [cell.metric.read(report) for cell in row.cells]
+            for metric in (cell.metric for cell in row.cells):
+                area = carriers[index].area(report, metric.section, metric.entity, metric.key)
+                self.areas[row.number, metric.text] = area
             if report["verdict"]["steady"] == "not-steady" and not report["verdict"]["reason"]["by_design"]:
                 self.unsteady[row.number] = report["verdict"]["reason"]["text"]
 

@@ -38,7 +38,7 @@ KINDS = (
         settings=(*_ONE, "vm", "min", "max", "memory_overcommit"),
         items={"points": ("count",)},
         left_out=frozenset({"slo", "exceptions"}),
-        words=frozenset({"limiting", "limited_by", "meets", "sure", "steady"}),
+        words=frozenset({"limiting", "limited_by", "meets", "sure", "at_worst", "steady"}),
     ),
     Kind(
         "capacity",
@@ -80,7 +80,7 @@ KINDS = (
         frozenset({"calibrated_on", "parameters", "residual_scale"}),
         settings=(*_ONE, "measurements"),
         items={"parameters": ("path",), "metrics": ("metric",), "points": ("row", "metric")},
-        left_out=frozenset({"interval", "correlated", "inseparable"}),
+        left_out=frozenset({"interval", "correlated", "inseparable", "model_error"}),
         words=frozenset({"converged", "identified", "at_bound", "errors_explain"}),
     ),
     Kind(
@@ -144,7 +144,9 @@ KINDS = (
         settings=("scenario", "seed"),
         items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()}
         | {"space": (), "policies": ("policy", "name"), "limits": ()},
-        left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"})
+        left_out=frozenset(
+            {"model_error", "timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}
+        )
         | {"judgement", "causes", "breaks", "text", "more", "of", "value_pct"},
         words=frozenset({"steady", "station", "state", "scrub_keeps_up", "tone", "kind"}),
     ),

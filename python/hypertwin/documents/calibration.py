@@ -53,6 +53,16 @@ class Value(TypedDict):
     held_out: bool
 
 
+class Narrowed(TypedDict):
+    """80% interval of the twin's own error, before and after the user's measured points, as factors in words."""
+
+    area: str
+    kind: str
+    points: int
+    before: str
+    after: str
+
+
 class Inseparable(TypedDict):
     """Parameters that the data cannot separate."""
 
@@ -82,6 +92,7 @@ class Calibration(TypedDict):
     correlated: list[Correlated]
     metrics: list[MetricErrors]
     points: list[Value]
+    model_error: list[Narrowed]
     errors_known: bool
     errors_explain: bool | None
     residual_scale: float

@@ -95,8 +95,10 @@ class Verified(TypedDict):
     meets: bool
     sure: bool
     """True if whole intervals meet the objectives."""
+    at_worst: bool
+    """True if the figures, and their worse ends with the twin's own error, meet the objectives."""
     metrics: dict[str, dict[str, float | None]]
-    """Per objective: `mean`, `ci95`, `limit`."""
+    """Per objective: `mean`, `ci95`, `limit`, and `low` and `high`, the 80% interval with the twin's own error."""
     worst: dict[str, str]
     """VM or host with the worst figure, per objective."""
     at_most: list[str]

@@ -15,6 +15,9 @@ class Figure(TypedDict):
 
     mean: float | None
     ci95: float | None
+    low: NotRequired[float]
+    """Ends of the 80% interval with the twin's own error, for figures that have such an error."""
+    high: NotRequired[float]
 
 
 class Objective(TypedDict):
@@ -35,6 +38,8 @@ class DensityPoint(TypedDict):
     """True if the means meet all objectives."""
     sure: bool
     """True if whole intervals meet all objectives."""
+    at_worst: bool
+    """True if the means, and their worse ends with the twin's own error, meet all objectives."""
     metrics: dict[str, Figure]
     throughput_per_s: float | None
     ready_pct: float | None
@@ -61,6 +66,10 @@ class DensityAnswer(TypedDict):
 
     count: int
     sure_count: int
+    low_count: int
+    """Largest count that meets the objectives at the worse ends of the twin's own error."""
+    high_count: int
+    """Largest count that meets the objectives at the better ends of the twin's own error."""
     at_max: bool
     limiting: str | None
     limited_by: str | None

@@ -530,6 +530,57 @@ class Break(TypedDict):
     why: str
 
 
+class ErrorInterval(TypedDict):
+    """Interval of the real figure with the error of the twin itself. It contains the twin's figure.
+
+    `basis` is a key of `bases`.
+    """
+
+    low: float
+    high: float
+    basis: str
+
+
+class ErrorBasis(TypedDict):
+    """Evidence of intervals: the errors of published figures of an area and a kind."""
+
+    area: Literal["cpu", "drives", "memory", "movement", "path", "pools"]
+    kind: Literal["throughput", "latency", "tail", "duration", "usage"]
+    low_factor: float
+    """Lower end over the twin's figure. Percentages get 5 points before, so that small ones change by points."""
+    high_factor: float
+    sources: int
+    of: Literal["kind", "area", "all"]
+    """Figures behind the interval: those of the area and kind, of all kinds of the area, or of all areas."""
+    own_points: int
+    """Number of the user's own measured points, from `hypertwin calibrate`."""
+    text: str
+
+
+class ResponseShare(TypedDict):
+    """Area with the largest share of a group's mean response."""
+
+    area: Literal["cpu", "drives", "memory", "movement", "path", "pools"]
+    share_pct: float
+
+
+class ModelError(TypedDict):
+    """Intervals with the error of the twin itself, by name and flat key (`response_ms_p99`).
+
+    A VM has the factors of its group. `moves` are in the order of the point's moves, with `seconds` and `downtime_ms`.
+    """
+
+    level_pct: float
+    """Share of the real figures of a new source that such intervals contain."""
+    responses: dict[str, ResponseShare]
+    groups: dict[str, dict[str, ErrorInterval]]
+    hosts: dict[str, dict[str, ErrorInterval]]
+    clusters: dict[str, dict[str, ErrorInterval]]
+    pools: dict[str, dict[str, ErrorInterval]]
+    moves: list[dict[str, ErrorInterval]]
+    bases: dict[str, ErrorBasis]
+
+
 class Point(TypedDict):
     """Point of a sweep with means over its replications, and entities by name."""
 
@@ -543,6 +594,8 @@ class Point(TypedDict):
     verdict: Verdict
     found: NotRequired[Found]
     """Found times, if `run.warmup` or `run.duration` was `auto`."""
+    model_error: NotRequired[ModelError]
+    """Intervals with the error of the twin itself. An earlier version did not write them."""
     warmup_s: float
     duration_s: float
     judgement: Judgement

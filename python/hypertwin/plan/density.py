@@ -11,6 +11,9 @@ count contains a limit, it gets up to RATIO times the replications.
 
 A count that exceeds the memory limit of a host or the capacity of a pool is not simulated. It counts as missing the
 objectives, and so bounds the search and the curve.
+
+Figures have an interval with the twin's own error (`hypertwin.model_error`). The search also finds the largest counts
+that meet the objectives at the worse ends, and at the better ends of these intervals.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from hypertwin.execution.options import Runs
 from hypertwin.execution.runner import running
 from hypertwin.extras import installed
 from hypertwin.judgement.limits import limiting
+from hypertwin.model_error.carried import Carrier
 from hypertwin.plan import failover, memory, objective
 from hypertwin.plan.capacity import packing
 from hypertwin.plan.capacity.limits import Limits
@@ -75,6 +79,14 @@ class Verdict(Protocol):
     def sure(self) -> bool:
         """True if the objectives are met with confidence."""
 
+    @property
+    def at_worst(self) -> bool:
+        """True if the objectives are also met at the worse end of the twin's own error."""
+
+    @property
+    def at_best(self) -> bool:
+        """True if the objectives are met at the better end of the twin's own error."""
+
 
 V = TypeVar("V", bound=Verdict)
 
@@ -118,6 +130,11 @@ class Point:
     """Reason why the count was not simulated: not enough memory, a VM that does not fit, or an overloaded run."""
     lacks: str = ""
     """Exhausted resource, such as `memory of esx-1` or `room of ceph`, if no simulation is needed."""
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Worse and better end of each objective's mean with the twin's own error, by the text of the objective.
+
+    Without an entry, the mean has no model error.
+    """
 
     def figure(self, each: Objective) -> Figure:
         """Return an objective's metric."""
@@ -137,6 +154,23 @@ class Point:
     def meets(self) -> bool:
         """True if the means meet all objectives. Runs that are not steady meet none."""
         return all(map(self.holds, self.objectives)) and not self.unsettled
+
+    @property
+    def at_worst(self) -> bool:
+        """True if the means, and their worse ends with the twin's own error, meet all objectives."""
+        return self.meets and self._meets_at(0)
+
+    @property
+    def at_best(self) -> bool:
+        """True if the better ends of the means with the twin's own error meet all objectives."""
+        return self._meets_at(1)
+
+    def _meets_at(self, end: int) -> bool:
+        means = {each.text: self.figure(each).mean for each in self.objectives}
+        return not self.unsettled and all(
+            (mean := means[each.text]) is not None and each.meets(self.ends.get(each.text, (mean, mean))[end])
+            for each in self.objectives
+        )
 
     @property
     def unsettled(self) -> str:
@@ -174,16 +208,23 @@ class Point:
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
 
+    def _metric(self, each: Objective) -> documents.Figure:
+        figure = self.figure(each)
+        found: documents.Figure = {"mean": figure.mean, "ci95": figure.ci95}
+        if each.text in self.ends:
+            found["low"], found["high"] = sorted(self.ends[each.text])
+        return found
+
     def to_dict(self) -> documents.DensityPoint:
         """Return the JSON form. A count without a simulation has a `reason` and no figures."""
         group = self.report.get("groups", {}).get(self.group, {})
         usage = _fullest(self.report, self.group, "usage_pct")
-        figures = {each.name: self.figure(each) for each in self.objectives}
         return {
             "count": self.count,
             "meets": self.meets,
             "sure": self.sure,
-            "metrics": {name: {"mean": each.mean, "ci95": each.ci95} for name, each in figures.items()},
+            "at_worst": self.at_worst,
+            "metrics": {each.name: self._metric(each) for each in self.objectives},
             "throughput_per_s": group.get("throughput_per_s"),
             "ready_pct": group.get("ready_pct"),
             "ready_sum_pct": summed(group, "ready_pct"),
@@ -239,6 +280,16 @@ class Density(Answer[documents.Density], DensityFields):
         """Largest count with a steady state whose 95 % intervals meet the objectives, as do all smaller counts."""
         within = largest({point.count: point.within for point in self.points})
         return max((point.count for point in self.points if point.sure and point.count <= within), default=0)
+
+    @property
+    def low_count(self) -> int:
+        """Largest count that meets the objectives at the worse ends of the twin's own error."""
+        return largest({point.count: point.at_worst for point in self.points})
+
+    @property
+    def high_count(self) -> int:
+        """Largest count that meets the objectives at the better ends of the twin's own error."""
+        return largest({point.count: point.at_best for point in self.points})
 
     @property
     def at_maximum(self) -> bool:
@@ -304,7 +355,7 @@ class Density(Answer[documents.Density], DensityFields):
             )
         if self.at_maximum:
             more = f"--max {self.maximum} still meets {wanted}; raise it."
-            return f"At least {_vms(self.count, self.vm)}: {more}{self._pressure}"
+            return f"At least {_vms(self.count, self.vm)}: {more}{self._range}{self._pressure}"
         missed = self.first_missed
         lacks = missed.reason if missed and missed.lacks else ""
         if missed and missed.unsettled:
@@ -313,10 +364,18 @@ class Density(Answer[documents.Density], DensityFields):
             return f"Not even {_vms(self.minimum, self.vm)}: {lacks or f'--min {self.minimum} misses {wanted}'}."
         why = f": {lacks}" if lacks else ""
         met = f"{_vms(self.count, self.vm)} meet{'s' if self.count == 1 else ''} {wanted}"
-        return f"{met}, {self.count + 1} do not{why}{self._confidence}.{self._pressure}"
+        return f"{met}, {self.count + 1} do not{why}{self._confidence}.{self._range}{self._pressure}"
 
     def _headline(self) -> str:
         return self.text
+
+    @property
+    def _range(self) -> str:
+        """Sentence about the counts at both ends of the twin's own error, if they differ from the answer."""
+        if self.low_count == self.high_count == self.count:
+            return ""
+        most = f"{self.high_count} or more" if self.high_count >= self.maximum else str(self.high_count)
+        return f" With the twin's own error: {self.low_count} to {most}."
 
     @property
     def _pressure(self) -> str:
@@ -411,6 +470,8 @@ class Density(Answer[documents.Density], DensityFields):
             "answer": {
                 "count": self.count,
                 "sure_count": self.sure_count,
+                "low_count": self.low_count,
+                "high_count": self.high_count,
                 "at_max": self.at_maximum,
                 "limiting": self.limiting.name if self.limiting else self._lacks or None,
                 "limited_by": self.limited_by or None,
@@ -539,8 +600,8 @@ def _judged(survival: Survival, base: Scenario, path: str, points: Mapping[int, 
 def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: int, most: int) -> dict[int, V]:
     """Return results by count.
 
-    The results are enough to find the largest count that meets the objectives, the largest count that surely meets
-    them, and the curve.
+    The results are enough to find the largest counts that meet the objectives and that surely meet them. They also give
+    the largest counts at both ends of the twin's own error, and the curve.
 
     `measure` never gets a count twice, and returns each count with its verdict.
     """
@@ -553,6 +614,8 @@ def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: i
     while True:
         settle(lambda found: found.meets)
         settle(lambda found: found.sure)
+        settle(lambda found: found.at_worst)
+        settle(lambda found: found.at_best)
         missing = curve(points, largest({count: found.meets for count, found in points.items()}), least, most)
         if not missing:
             return points
@@ -731,10 +794,15 @@ class Measure:
     ) -> Point:
         numbers = sorted(runs)
         report = json.loads(_core.aggregate([runs[k] for k in numbers]))
+        carrier = Carrier.of(scenario.data)
+        means = {
+            each: Figure.of([values[k][place] for k in numbers]).mean for place, each in enumerate(self.objectives)
+        }
         return Point(
             count=count,
             objectives=self.objectives,
             values={each.name: tuple(values[k][place] for k in numbers) for place, each in enumerate(self.objectives)},
+            ends={each.text: each.ends(carrier, report, mean) for each, mean in means.items() if mean is not None},
             report={key: value for key, value in report.items() if key not in ("vms", "timeline")},
             group=self.vm,
             memory=memory.fullest(memory.of_hosts(scenario), self.vm),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypertwin.errors import Argument, fail
+from hypertwin.model_error.carried import Carrier
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
 from hypertwin.report.metrics import CATALOGUE
@@ -62,6 +63,18 @@ class Objective:
     def upper(self) -> bool:
         """True if smaller is better."""
         return self.sign in ("<", "<=")
+
+    def ends(
+        self, carrier: Carrier, report: Mapping[str, Any], value: float, name: str | None = None
+    ) -> tuple[float, float]:
+        """Return the worse and the better end of a value, with the twin's own error.
+
+        Both are the value itself for a figure without model error. An objective for groups can have the name of a VM.
+        """
+        section = "vms" if self.path.section == "groups" and name in report.get("vms", {}) else self.path.section
+        ends = carrier.ends(report, section, self.path.entity if name is None else name, self.path.key, value)
+        low, high = ends or (value, value)
+        return (high, low) if self.upper else (low, high)
 
     def meets(self, value: float) -> bool:
         """True if a value is on the right side of the limit."""

@@ -55,6 +55,17 @@ class ValueFields:
 
 class Value(ValueFields, RecordPart): ...
 
+class NarrowedFields:
+    """80% interval of the twin's own error, before and after the user's measured points, as factors in words."""
+
+    area: str
+    kind: str
+    points: int
+    before: str
+    after: str
+
+class Narrowed(NarrowedFields, RecordPart): ...
+
 class InseparableFields:
     """Parameters that the data cannot separate."""
 
@@ -77,6 +88,7 @@ class CalibrationFields:
     measurements: str
     correlated: Sequence[Correlated]
     points: Sequence[Value]
+    model_error: Sequence[Narrowed]
     errors_explain: bool | None
     residual_scale: float
     degrees_of_freedom: int

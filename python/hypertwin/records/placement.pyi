@@ -97,8 +97,10 @@ class VerifiedFields:
     meets: bool
     sure: bool
     """True if whole intervals meet the objectives."""
+    at_worst: bool
+    """True if the figures, and their worse ends with the twin's own error, meet the objectives."""
     metrics: Mapping[str, Mapping[str, float | None]]
-    """Per objective: `mean`, `ci95`, `limit`."""
+    """Per objective: `mean`, `ci95`, `limit`, and `low` and `high`, the 80% interval with the twin's own error."""
     worst: Mapping[str, str]
     """VM or host with the worst figure, per objective."""
     at_most: Sequence[str]

@@ -14,6 +14,9 @@ class FigureFields:
 
     mean: float | None
     ci95: float | None
+    low: float
+    """Ends of the 80% interval with the twin's own error, for figures that have such an error."""
+    high: float
 
 class Figure(FigureFields, RecordPart): ...
 
@@ -36,6 +39,8 @@ class DensityPointFields:
     """True if the means meet all objectives."""
     sure: bool
     """True if whole intervals meet all objectives."""
+    at_worst: bool
+    """True if the means, and their worse ends with the twin's own error, meet all objectives."""
     metrics: Mapping[str, Figure]
     throughput_per_s: float | None
     ready_pct: float | None
@@ -63,6 +68,10 @@ class DensityAnswerFields:
 
     count: int
     sure_count: int
+    low_count: int
+    """Largest count that meets the objectives at the worse ends of the twin's own error."""
+    high_count: int
+    """Largest count that meets the objectives at the better ends of the twin's own error."""
     at_max: bool
     limiting: str | None
     limited_by: str | None

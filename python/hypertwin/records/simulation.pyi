@@ -557,6 +557,59 @@ class BreakFields:
 
 class Break(BreakFields, RecordPart): ...
 
+class ErrorIntervalFields:
+    """Interval of the real figure with the error of the twin itself. It contains the twin's figure.
+
+    `basis` is a key of `bases`."""
+
+    low: float
+    high: float
+    basis: str
+
+class ErrorInterval(ErrorIntervalFields, RecordPart): ...
+
+class ErrorBasisFields:
+    """Evidence of intervals: the errors of published figures of an area and a kind."""
+
+    area: Literal["cpu", "drives", "memory", "movement", "path", "pools"]
+    kind: Literal["throughput", "latency", "tail", "duration", "usage"]
+    low_factor: float
+    """Lower end over the twin's figure. Percentages get 5 points before, so that small ones change by points."""
+    high_factor: float
+    sources: int
+    of: Literal["kind", "area", "all"]
+    """Figures behind the interval: those of the area and kind, of all kinds of the area, or of all areas."""
+    own_points: int
+    """Number of the user's own measured points, from `hypertwin calibrate`."""
+    text: str
+
+class ErrorBasis(ErrorBasisFields, RecordPart): ...
+
+class ResponseShareFields:
+    """Area with the largest share of a group's mean response."""
+
+    area: Literal["cpu", "drives", "memory", "movement", "path", "pools"]
+    share_pct: float
+
+class ResponseShare(ResponseShareFields, RecordPart): ...
+
+class ModelErrorFields:
+    """Intervals with the error of the twin itself, by name and flat key (`response_ms_p99`).
+
+    A VM has the factors of its group. `moves` are in the order of the point's moves, with `seconds` and `downtime_ms`."""
+
+    level_pct: float
+    """Share of the real figures of a new source that such intervals contain."""
+    responses: Mapping[str, ResponseShare]
+    groups: Mapping[str, Mapping[str, ErrorInterval]]
+    hosts: Mapping[str, Mapping[str, ErrorInterval]]
+    clusters: Mapping[str, Mapping[str, ErrorInterval]]
+    pools: Mapping[str, Mapping[str, ErrorInterval]]
+    moves: Sequence[Mapping[str, ErrorInterval]]
+    bases: Mapping[str, ErrorBasis]
+
+class ModelError(ModelErrorFields, RecordPart): ...
+
 class PointFields:
     """Point of a sweep with means over its replications, and entities by name."""
 
@@ -569,6 +622,8 @@ class PointFields:
     verdict: Verdict
     found: Found
     """Found times, if `run.warmup` or `run.duration` was `auto`."""
+    model_error: ModelError
+    """Intervals with the error of the twin itself. An earlier version did not write them."""
     warmup_s: float
     duration_s: float
     judgement: Judgement

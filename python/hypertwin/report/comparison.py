@@ -65,7 +65,7 @@ def group(row: Row) -> str:
     return "one-sided" if row["range"] and None in (row["low"], row["high"]) else "predicted"
 
 
-def _counts(row: Row) -> bool:
+def counts(row: Row) -> bool:
     """True if a prediction can count as correct. Without a judgement or a settled run it counts as missed."""
     return row["pass"] is not None and row["settled"] is not False
 
@@ -96,7 +96,7 @@ class Sum:
     def of(name: str, rows: Sequence[Row]) -> Sum:
         """Return the sums of some rows. Free parameters count once per source."""
         predictions = [row for row in rows if group(row) == "predicted"]
-        right = [row for row in predictions if _counts(row)]
+        right = [row for row in predictions if counts(row)]
         close = [sum(abs(row["error_pct"]) <= most for row in right) for most in WITHIN_PCT]
         groups = [group(row) for row in rows]
         return Sum(

@@ -21,6 +21,7 @@ COMPARED: Mapping[str, Callable[[float, float], bool]] = {
 
 VERDICTS = {
     "sure": v.badge("met", "good"),
+    "likely": v.badge("met, not surely", "warn"),
     "mean": v.badge("met on average", "warn"),
     "missed": v.badge("missed", "bad"),
     "lacking": v.badge("no memory", "bad"),
@@ -31,6 +32,7 @@ VERDICTS = {
 ABOUT = (
     "A count without enough memory or pool capacity is not simulated. Host memory is configured memory.",
     "± is the half-width of the 95% confidence interval over replications. Met: the whole interval meets it.",
+    "In brackets: the 80% interval with the twin's own error. Met, not surely: its worse end misses the objective.",
 )
 
 
@@ -39,7 +41,9 @@ def verdict(point: DensityPoint) -> str:
     if point["reason"]:
         lacks = point["lacks"] or ""
         return "full" if lacks.startswith("room of ") else "lacking" if lacks else "refused"
-    return "sure" if point["sure"] else "mean" if point["meets"] else "missed"
+    if point["sure"]:
+        return "sure" if point["at_worst"] else "likely"
+    return "mean" if point["meets"] else "missed"
 
 
 def metrics(found: Density) -> list[Objective]:
@@ -107,7 +111,8 @@ def _spread(found: Figure, unit: str = "") -> str:
 
 
 def _cell(found: Figure, tone: v.Tone = "plain") -> v.Figure | None:
-    return v.figure(found["mean"], tone, half_width=found["ci95"])
+    ends = (found["low"], found["high"]) if "low" in found and "high" in found else None
+    return v.figure(found["mean"], tone, half_width=found["ci95"], ends=ends)
 
 
 def _promise(objective: Objective, at: DensityPoint | None) -> v.Promise:
@@ -117,7 +122,15 @@ def _promise(objective: Objective, at: DensityPoint | None) -> v.Promise:
     met = _meets(objective, value)
     unsure = met and not _meets(objective, value, value["ci95"] or 0.0)
     note = _spread(value, objective["unit"]) + ("; the interval reaches beyond the limit" if unsure else "")
+    if met and not _meets_at_worst(objective, value):
+        met, note = None, f"{note}; met, but not surely: the twin's own error reaches beyond the limit"
     return {"text": f"{objective['text']} at {count(at['count'], 'VM')}", "met": met, "note": note}
+
+
+def _meets_at_worst(objective: Objective, found: Figure) -> bool:
+    """True if both ends of the interval with the twin's own error meet the objective."""
+    compare = COMPARED[objective["sign"]]
+    return all(compare(end, objective["limit"]) for end in (found.get("low"), found.get("high")) if end is not None)
 
 
 def _confidence(found: Density, at: DensityPoint | None) -> list[v.Badge]:
@@ -128,6 +141,12 @@ def _confidence(found: Density, at: DensityPoint | None) -> list[v.Badge]:
     elif answer["count"]:
         sure = f"only {answer['sure_count']}" if answer["sure_count"] else "none"
         text = f"On average {most}; with 95 % confidence {sure}. Longer runs or more replications narrow that."
+        said.append(v.badge(text, "warn"))
+    if answer["count"] and answer["low_count"] < answer["count"]:
+        text = (
+            f"80% interval with the twin's own error: {answer['low_count']} to {answer['high_count']}. Points that you "
+            "measured narrow it (hypertwin calibrate)."
+        )
         said.append(v.badge(text, "warn"))
     if at is not None and at["steady"] is False:
         text = f"The runs with {count(at['count'], 'VM')} reached no steady state: the answer depends on their length."
@@ -152,6 +171,12 @@ def _cards(found: Density) -> list[v.Card]:
     cards = [
         v.card(f"VMs of {found['vm']}", f"{'≥ ' * answer['at_max']}{answer['count']}", reached),
         v.card("With 95 % confidence", str(answer["sure_count"]), "the whole interval meets them", unsure),
+        v.card(
+            "With the twin's own error",
+            f"{answer['low_count']} – {answer['high_count']}",
+            "80% interval",
+            "warn" if answer["low_count"] < answer["count"] else "plain",
+        ),
     ]
     lacking = next((point for point in found["points"] if not point["meets"] and point["lacks"]), None)
     if not answer["at_max"] and lacking and lacking["lacks"] == answer["limited_by"]:
@@ -208,7 +233,10 @@ def _objective_chart(found: Density, objective: Objective, measured: Sequence[De
         "type": "lines",
         "id": f"objective-{v.slug(metric)}",
         "title": v.listed([each["text"] for each in same]),
-        "text": f"The band is the 95 % interval.{f' The curve goes on to {number(highest)} {unit}.' if cut else ''}",
+        "text": (
+            "The band is the 95 % interval, the light band the 80% interval with the twin's own error."
+            f"{f' The curve goes on to {number(highest)} {unit}.' if cut else ''}"
+        ),
         "alternative": f"{metric}: {v.listed(said) or 'nothing measured'}.",
         "x": v.axis("VMs"),
         "y": v.axis(metric, unit, begin=0, end=top if cut else None),
@@ -218,6 +246,8 @@ def _objective_chart(found: Density, objective: Objective, measured: Sequence[De
                 "name": metric,
                 "values": [each["mean"] for each in values],
                 "halfWidths": [each["ci95"] for each in values],
+                "lows": [each.get("low") for each in values],
+                "highs": [each.get("high") for each in values],
                 "colour": 0,
             }
         ],

@@ -369,6 +369,72 @@ STATIONS = Kind(
 )
 
 
+def ranged(key: str, section: str = "groups") -> Text:
+    """Return the interval of a figure with the twin's own error, by its flat key."""
+
+    def text(entity: Entity) -> str:
+        errors: Mapping[str, Any] = entity.point.get("model_error") or {}
+        found = errors.get(section, {}).get(entity.name, {}).get(key)
+        return f"{number(found['low'])}–{number(found['high'])}" if found else ""
+
+    return text
+
+
+def _mostly(entity: Entity) -> str:
+    """Return the area with the largest share of the mean response of a group."""
+    found = entity.point.get("model_error", {}).get("responses", {}).get(entity.name)
+    return f"{number(found['share_pct'], 0)}% {found['area']}" if found and entity.figure("response_ms.mean") else ""
+
+
+_ERROR = "80% intervals with the twin's own error"
+
+ERRORS_OF_GROUPS = Kind(
+    _ERROR,
+    groups,
+    {"VM": _name, "response is": _mostly},
+    {
+        "throughput /s": ranged("throughput_per_s"),
+        "response mean ms": ranged("response_ms_mean"),
+        "p95 ms": ranged("response_ms_p95"),
+        "p99 ms": ranged("response_ms_p99"),
+        "guest CPU %": ranged("guest_cpu_pct"),
+        "ready %": ranged("ready_pct"),
+        "IOPS": ranged("iops"),
+        "I/O latency ms": ranged("io_latency_ms_mean"),
+        "I/O p99 ms": ranged("io_latency_ms_p99"),
+    },
+    _waits,
+    _WAITING,
+    ("p95 ms", "I/O p99 ms", "I/O latency ms", "guest CPU %", "ready %", "IOPS"),
+    ("p95 ms", "I/O p99 ms", "I/O latency ms", "IOPS", "guest CPU %", "ready %"),
+)
+ERRORS_OF_HOSTS = Kind(
+    f"{_ERROR}: hosts",
+    lambda point: {name: host for name, host in point["hosts"].items() if host["usage_pct"]},
+    {"host": _name},
+    {"usage %": ranged("usage_pct", "hosts"), "ready %": ranged("ready_pct", "hosts")},
+    HOSTS.rank,
+    HOSTS.worst,
+)
+ERRORS_OF_POOLS = Kind(
+    f"{_ERROR}: pools",
+    lambda point: point.get("pools", {}),
+    {"pool": _name},
+    {
+        f"{way} {head}": ranged(f"{way}_{key}", "pools")
+        for way in ("read", "write")
+        for head, key in (
+            *(("IOPS", "iops"), ("MB/s", "mb_per_s"), ("ms", "latency_ms_mean"), ("p99 ms", "latency_ms_p99")),
+        )
+    },
+    lambda entity: (entity.figure("read_mb_per_s") or 0,),
+    "those that read most first",
+    ("read p99 ms", "write p99 ms", "read MB/s", "write MB/s"),
+)
+ERRORS = (ERRORS_OF_GROUPS, ERRORS_OF_HOSTS, ERRORS_OF_POOLS)
+"""Tables of intervals with the twin's own error."""
+
+
 def _order(kind: Kind, entity: Entity) -> list[list[tuple[int, str]]]:
     """Return the sort key of rows, if no rows are left out."""
     return (

@@ -1203,6 +1203,16 @@ CATALOGUE: tuple[Metric, ...] = (
         "limit of each group (`limits`: `kind`, `of`, `value_pct`, `text`). All views use it. The bands, with their "
         f"sources: {'; '.join(map(_band, bands.table().values()))}.",
     ),
+    Metric(
+        "model_error",
+        POINT,
+        "Model error",
+        "",
+        "80% intervals with the error of the twin itself, from the errors of published figures: `low` and `high` by "
+        "name and flat key (`groups.db.response_ms_p99`), with the key of their evidence in `bases`. `responses` has "
+        "the area with the largest share of each group's mean response. A VM has the factors of its group. Figures of "
+        "0, and throughputs that the scenario sets, have no interval. In JSON only.",
+    ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
     Metric(

@@ -291,7 +291,7 @@ def _endless(move: Move) -> bool:
 def _view_answer(found: Plan) -> v.Answer:
     lost = _lost(found)
     survives = found["failover"]["survives"] if found["failover"] else not lost
-    missed = any(not each["meets"] for name, each in _states(found) if name != "before")
+    missed = any(not each["at_worst"] for name, each in _states(found) if name != "before")
     tone: v.Tone
     if found["command"] == "survive":
         tone = "good" if survives else "bad" if survives is False else "warn"
@@ -337,7 +337,10 @@ def _promises(found: Plan) -> Iterator[v.Promise]:
         yield promised("Every VM restarts after each failure", [name for name, _ in _lost(found)])
     judged = [(name, each) for name, each in _states(found) if name != "before" or not _changes(found)]
     if judged:
-        yield promised("Objectives, simulated", [name for name, each in judged if not each["meets"]])
+        promise = promised("Objectives, simulated", [name for name, each in judged if not each["meets"]])
+        if promise["met"] and not all(each["at_worst"] for _, each in judged):
+            promise |= {"met": None, "note": "met, but not surely: the twin's own error reaches beyond the limits"}
+        yield promise
 
 
 def _used(host: HostPlan, when: str) -> Mapping[str, float]:
@@ -358,6 +361,10 @@ def _confidence(found: Plan) -> Iterator[v.Badge]:
         yield v.badge(f"Not proven for {failures}: more VMs might restart.", "warn")
     if unsure:
         yield v.badge(f"Met on average, but intervals reach beyond limits: {some(unsure)}.", "warn")
+    near = [name for name, each in judged if each["meets"] and each["sure"] and not each["at_worst"]]
+    if near:
+        text = f"Met, but not surely: the twin's own error (80% interval) reaches beyond limits: {some(near)}."
+        yield v.badge(f"{text} Points that you measured narrow it (hypertwin calibrate).", "warn")
     if any(each["steady"] is False for _, each in judged):
         yield v.badge("The simulation reached no steady state: its figures depend on the length of the run.", "bad")
     if not judged:
@@ -723,7 +730,9 @@ def _figure(of: Mapping[str, float | None], *, is_bound: bool) -> v.Figure | Non
     """Return the figure of an objective. An upper bound says so."""
     if is_bound and of["mean"] is not None:
         return v.figure(of["mean"], text=f"≤ {half_width(of['mean'], of['ci95'])}")
-    return v.figure(of["mean"], half_width=of["ci95"])
+    low, high = of.get("low"), of.get("high")
+    ends = (low, high) if low is not None and high is not None and low < high else None
+    return v.figure(of["mean"], half_width=of["ci95"], ends=ends)
 
 
 def _met(state: Verified) -> v.Badge:
@@ -731,7 +740,7 @@ def _met(state: Verified) -> v.Badge:
     if not state["meets"]:
         return v.badge("missed", "bad")
     if state["sure"]:
-        return v.badge("met", "good")
+        return v.badge("met", "good") if state["at_worst"] else v.badge("met, not surely", "warn")
     return v.badge("met, not steady" if state["steady"] is False else "met on average", "warn")
 
 

@@ -37,11 +37,17 @@ MOST_POINTS = 1_000
 FEW_HOSTS = 16
 """Maximum number of rows of hosts that a sweep shows by default."""
 
+BRIEF_ERRORS = 6
+"""Maximum number of rows of intervals with the twin's own error in a brief answer, after two tables a third of it.
+`--show model-error` has all.
+"""
+
 SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "clusters": (entities.CLUSTERS,),
     "groups": (entities.GROUPS, entities.IO_OF_GROUPS),
     "hosts": (entities.HOSTS,),
     "vms": (entities.VMS, entities.IO_OF_VMS),
+    "model-error": entities.ERRORS,
     "memory": (memory.OF_HOSTS, memory.OF_VMS),
     "moves": (),
     "pools": (),
@@ -76,9 +82,18 @@ def brief(
         if cells.rows and left:
             parts.append(Fitted(kind.title, cells, kind.dropped_first))
             left -= 1
+    parts += _errors(result, BRIEF_ERRORS if left else BRIEF_ERRORS // 3)
     said = list(dict.fromkeys((*notes, *memory_warnings(points), *steadiness(points), *few, _spread(result))))
     lines = [*said[: terminal.MAX_NOTES], f"More: {'  '.join(more)}"]
     return Group(*parts, *(Text(each, style="dim") for each in lines))
+
+
+def _errors(result: Simulation, most: int) -> Iterator[Fitted]:
+    """Yield the intervals of groups with the twin's own error, if they have at most `most` rows."""
+    kind = entities.ERRORS_OF_GROUPS
+    cells, _ = entities.cells(result, kind, kind.not_brief, most=terminal.MAX_BRIEF_ROWS)
+    if len(cells.rows) <= most and any(cell for row in cells.rows for cell in row[cells.swept + cells.words :]):
+        yield Fitted(kind.title, cells, kind.dropped_first)
 
 
 def table(
@@ -159,7 +174,7 @@ def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
 
 
 def usual(result: Simulation) -> Iterator[str]:
-    """Yield the default tables: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
+    """Yield the default tables: several clusters, groups, hosts of a short sweep, memory, moves, pools, model error."""
     points = result["points"]
     if has_clusters(points):
         yield "clusters"
@@ -173,13 +188,16 @@ def usual(result: Simulation) -> Iterator[str]:
         yield "moves"
     if pools.has_pools(result):
         yield "pools"
+    if model_errors(points):
+        yield "model-error"
 
 
 def _spread(result: Simulation) -> str:
     """Return the half-widths of the tables, or that one replication has none."""
     if all(point["replications"] == 1 for point in result["points"]):
         return "One replication: no confidence interval (--replications 3)."
-    return "± is the half-width of the 95% confidence interval over replications."
+    own = ", without model error (--show model-error)" if model_errors(result["points"]) else ""
+    return f"±: 95% confidence half-width over replications{own}."
 
 
 def notes(result: Simulation) -> list[str]:
@@ -191,6 +209,7 @@ def notes(result: Simulation) -> list[str]:
         said.append("Groups: vCPUs, run queue, throughput, IOPS and MB/s are sums over VMs, the rest means.")
     return [
         *said,
+        *model_errors(result["points"]),
         *([rule()] if result["breaks"] else []),
         *steadiness(result["points"]),
         *memory.notes(result["points"]),
@@ -198,6 +217,19 @@ def notes(result: Simulation) -> list[str]:
         *memory_warnings(result["points"]),
         *stations.bottlenecks(result["points"]),
         *calibrations(result["points"]),
+    ]
+
+
+def model_errors(points: Sequence[Point]) -> list[str]:
+    """Return the evidence of the intervals with the twin's own error."""
+    found = [error["bases"] for point in points if (error := point.get("model_error"))]
+    bases = {key: basis["text"] for each in found for key, basis in each.items()}
+    if not bases:
+        return []
+    listed = "; ".join(bases[key] for key in sorted(bases))
+    return [
+        "80% interval with the twin's own error: it contains the real figure of four new sources in five. Factors on "
+        f"the twin's figure: {listed}. Your own measured points narrow them (hypertwin calibrate)."
     ]
 
 

@@ -29,6 +29,9 @@ class Figure(TypedDict):
     value: float | None
     half_width: NotRequired[float | None]
     """Half-width of the 95 % confidence interval."""
+    low: NotRequired[float]
+    """Ends of the 80% interval with the twin's own error."""
+    high: NotRequired[float]
     text: NotRequired[str]
     tone: NotRequired[Tone]
 
@@ -124,6 +127,9 @@ class Series(TypedDict):
     values: Sequence[float | None]
     halfWidths: NotRequired[Sequence[float | None]]
     """Half-widths of the 95 % confidence interval, drawn as a band or as whiskers."""
+    lows: NotRequired[Sequence[float | None]]
+    """Ends of the 80% interval with the twin's own error, drawn as a light band. The axis does not extend to them."""
+    highs: NotRequired[Sequence[float | None]]
     colour: int
     dash: NotRequired[Literal["solid", "dashed", "dotted"]]
 
@@ -558,9 +564,14 @@ def badge(text: str, tone: Tone = "plain") -> Badge:
 
 
 def figure(
-    value: float | None, tone: Tone = "plain", *, text: str = "", half_width: float | None = None
+    value: float | None,
+    tone: Tone = "plain",
+    *,
+    text: str = "",
+    half_width: float | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Figure | None:
-    """Return a number with its tone, an optional text and half-width, or None without any of these."""
+    """Return a number with its tone, text, half-width and ends of its 80% interval, or None without any of these."""
     if value is None and not text:
         return None
     made: Figure = {"value": value}
@@ -570,6 +581,8 @@ def figure(
         made["text"] = text
     if half_width is not None:
         made["half_width"] = half_width
+    if ends is not None:
+        made["low"], made["high"] = ends
     return made
 
 
@@ -675,4 +688,5 @@ def shown(cell: Cell) -> str:
     if not isinstance(cell, Mapping):
         return number(cell)
     fields = cast(Mapping[str, Any], cell)
-    return str(fields["text"]) if "text" in fields else spread(fields["value"], fields.get("half_width"))
+    ends = f" ({number(fields['low'])} – {number(fields['high'])})" if "low" in fields else ""
+    return f"{fields['text'] if 'text' in fields else spread(fields['value'], fields.get('half_width'))}{ends}"

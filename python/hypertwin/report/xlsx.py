@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hypertwin import frame
@@ -35,32 +35,36 @@ def of_view(view: View) -> bytes:
 
 
 def _sheet(table: Table) -> Sheet:
-    wide = {
-        each["key"]
+    beside = {
+        each["key"]: [
+            part for part in BESIDE if any(_part(row.get(each["key"]), part) is not None for row in table["rows"])
+        ]
         for each in table["columns"]
-        if any(_half_width(row.get(each["key"])) is not None for row in table["rows"])
     }
 
     def cells(row: Any) -> list[Any]:
         found = []
         for column in table["columns"]:
-            found.append(plain(row.get(column["key"])))
-            if column["key"] in wide:
-                found.append(_half_width(row.get(column["key"])))
+            cell = row.get(column["key"])
+            found += [plain(cell), *(_part(cell, part) for part in beside[column["key"]])]
         return found
 
-    heads = [name for each in table["columns"] for name in _heads(each, each["key"] in wide)]
+    heads = [name for each in table["columns"] for name in _heads(each, beside[each["key"]])]
     return Sheet(table["caption"], heads, map(cells, table["rows"]))
 
 
-def _heads(column: Column, wide: bool) -> list[str]:
+BESIDE: Mapping[str, str] = {"half_width": "±", "low": "low", "high": "high"}
+"""Parts of a figure with a column of their own, and the end of its head."""
+
+
+def _heads(column: Column, beside: Sequence[str]) -> list[str]:
     unit = column.get("unit", "")
     name = f"{column['name']} ({unit})" if unit else column["name"]
-    return [name, f"{name} ±"] if wide else [name]
+    return [name, *(f"{name} {BESIDE[part]}" for part in beside)]
 
 
-def _half_width(cell: Any) -> float | None:
-    return cell.get("half_width") if isinstance(cell, dict) else None
+def _part(cell: Any, part: str) -> float | None:
+    return cell.get(part) if isinstance(cell, dict) else None
 
 
 def workbook(sheets: Iterable[Sheet]) -> bytes:

@@ -131,10 +131,15 @@ def test_undivided_on_threads_and_from_the_store_a_run_gives_the_same_bytes(tmp_
         runs.clear()
         (point,) = hypertwin.simulate(file, **arguments).points
         assert len(runs) == 12
-        assert json.dumps(point) == whole
+        assert of_the_core(point) == whole
     runs.clear()
     (point,) = hypertwin.simulate(file, cache=tmp_path / "kept").points
-    assert (json.dumps(point), runs) == (whole, [])
+    assert (of_the_core(point), runs) == (whole, [])
+
+
+def of_the_core(point):
+    """A point as text, without what Python adds."""
+    return json.dumps({key: value for key, value in point.items() if key != "model_error"})
 
 
 KILLED = """

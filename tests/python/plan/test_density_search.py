@@ -140,19 +140,23 @@ def test_sums_are_those_figures_of_a_group_that_its_machines_add_up_to(tiny):
 class Found:
     meets: bool
     sure: bool
+    at_worst: bool
+    at_best: bool
 
 
 class Counted:
     """A made-up system; fails when it is asked for a count twice."""
 
-    def __init__(self, meets, sure=None):
+    def __init__(self, meets, sure=None, at_worst=None, at_best=None):
         self.meets, self.sure, self.asked = meets, sure or meets, []
+        self.at_worst, self.at_best = at_worst or meets, at_best or meets
 
     def __call__(self, counts):
         for count in counts:
             assert count not in self.asked
             self.asked.append(count)
-            yield count, Found(self.meets(count), self.meets(count) and self.sure(count))
+            meets = self.meets(count)
+            yield count, Found(meets, meets and self.sure(count), meets and self.at_worst(count), self.at_best(count))
 
 
 def verdicts(points, key):
@@ -239,6 +243,37 @@ def points_of(scenario, figures, slo="response_ms.p99<100"):
 def answered(scenario, figures, most=200):
     points = points_of(scenario, figures)
     return Density("1", "tiny", 7, 4.0, "db", points[0].objectives, min(figures), most, points, {})
+
+
+def test_the_search_finds_both_ends_of_the_model_error():
+    system = Counted(lambda count: count <= 40, at_worst=lambda count: count <= 23, at_best=lambda count: count <= 77)
+    points = search(system, 1, 200)
+    assert [largest(verdicts(points, key)) for key in ("meets", "at_worst", "at_best")] == [40, 23, 77]
+    assert largest(verdicts(search(Counted(lambda count: count <= 9), 1, 20), "at_best")) == 9
+
+
+@pytest.mark.parametrize(
+    ("ends", "worst", "best"),
+    [((9.0, 5.0), True, True), ((11.0, 5.0), False, True), ((15.0, 11.0), False, False), (None, True, True)],
+)
+def test_a_count_is_met_surely_only_at_the_worse_end(scenario, ends, worst, best):
+    (slo,) = objective.parse("response_ms.mean<10", scenario, "db")
+    values = {slo.name: (8.9, 9.0, 9.1)}
+    point = Point(1, (slo,), values, ends={slo.text: ends} if ends else {})
+    assert (point.meets, point.at_worst, point.at_best) == (True, worst, best)
+    missed = Point(1, (slo,), {slo.name: (12.0, 12.0, 12.0)}, ends={slo.text: (9.0, 5.0)})
+    assert (missed.meets, missed.at_worst, missed.at_best) == (False, False, True)
+    assert Point(1, (slo,), {}, reason="memory", lacks="memory of h").at_best is False, "memory has no model error"
+
+
+def test_the_worse_end_of_an_objective_is_that_of_its_sign(scenario):
+    class Fixed:
+        def ends(self, *_):
+            return 5.0, 20.0
+
+    (upper,), (lower,) = (objective.parse(f"throughput_per_s{sign}10", scenario, "db") for sign in "<>")
+    assert upper.ends(Fixed(), {}, 9.0) == (20.0, 5.0)
+    assert lower.ends(Fixed(), {}, 9.0) == (5.0, 20.0)
 
 
 def test_confidence_decides_what_is_sure(scenario):

@@ -134,7 +134,7 @@ def test_a_run_without_any_of_it_says_nothing_of_it(result, point):
         vm["down_s"] = 0.0
     text = shown(result)
     assert not re.search(r"Outages|Migrations|no host|warm-up included|up\n", text)
-    assert list(simulation.usual(result)) == ["groups", "hosts", "memory"]
+    assert list(simulation.usual(result)) == ["groups", "hosts", "memory", "model-error"]
 
 
 def test_replications_are_said_to_differ(result, point):

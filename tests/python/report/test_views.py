@@ -231,7 +231,7 @@ def test_plans_say_that_nothing_moves_that_there_is_none_and_what_the_twin_says(
         each["text"] for each in plan()["confidence"]
     ]
     verified = deepcopy(document("placement")["verified"])
-    verified["failures"]["esx-1"] |= {"meets": False, "sure": False}
+    verified["failures"]["esx-1"] |= {"meets": False, "sure": False, "at_worst": False}
     missed = plan(verified=verified)
     assert missed["answer"]["tone"] == "warn"
     assert missed["promises"][-1] == {"text": "Objectives, simulated", "met": False, "note": "without esx-1"}
@@ -289,8 +289,34 @@ def test_density_says_what_is_met_how_sure_and_what_runs_out():
     short = density.view(
         found | {"points": [found["points"][0], full], "answer": answer | {"limited_by": full["lacks"]}}
     )
-    assert short["cards"][2]["name"] == "Runs out first"
+    assert short["cards"][3]["name"] == "Runs out first"
     assert rows(short, "counts", "verdict")[-1] == ("no memory",)
+
+
+def test_what_the_model_error_can_break_is_neither_met_nor_green():
+    found = document("density")
+    assert density.view(found)["answer"]["tone"] == "good"
+    at = next(point for point in found["points"] if point["count"] == found["answer"]["count"])
+    at["at_worst"] = False
+    at["metrics"]["response_ms.p95"] |= {"low": 30.0, "high": 60.0}
+    found["answer"] |= {"low_count": 4, "high_count": 12}
+    view = density.view(found)
+    assert (view["answer"]["tone"], [each["met"] for each in view["promises"]]) == ("warn", [None, True])
+    assert "met, but not surely" in view["promises"][0]["note"]
+    assert dict(rows(view, "counts", "count", "verdict"))[at["count"]] == "met, not surely"
+    assert any("4 to 12" in each["text"] and each["tone"] == "warn" for each in view["confidence"])
+    (band,) = charts(view)["objective-response-ms-p95"]["series"]
+    assert (30.0 in band["lows"], 60.0 in band["highs"]) == (True, True)
+    verified = deepcopy(document("placement")["verified"])
+    for state in (verified["before"], verified["after"], *verified["failures"].values()):
+        state |= {"meets": True, "sure": True, "at_worst": True, "steady": True}
+    assert plan(verified=verified)["promises"][-1]["met"] is True
+    verified["failures"]["esx-1"] |= {"at_worst": False}
+    view = plan(verified=verified)
+    assert (view["answer"]["tone"], view["promises"][-1]["met"]) == ("warn", None)
+    badges = dict(rows(view, "verified", "state", "verdict"))
+    assert (badges["without esx-1"], badges["after"]) == ("met, not surely", "met")
+    assert any("reaches beyond limits: without esx-1" in each["text"] for each in view["confidence"])
 
 
 def test_durability_names_the_cheapest_and_promises_no_more_than_a_model_can():

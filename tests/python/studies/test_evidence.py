@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -214,6 +216,38 @@ def test_the_page_is_written_once_every_study_has_run(monkeypatch, capsys, tmp_p
     assert ran("--check") == (0, "")
     assert ran("--record")[0] == 0
     assert "tiny,one,vcpus,100.0,no" in (tmp_path / "record.csv").read_text()
+
+
+def test_only_settled_two_sided_predictions_of_single_figures_become_errors():
+    base = {"study": "s", "kind": "predicted", "follows": "", "range": False, "low": None, "high": None, "pass": False}
+    base |= {"settled": True, "error": 1.0, "published": 50.0, "twin": 100.0}
+    paths = {
+        "rate": ("groups.vm.iops", {}),
+        "no simulation": ("moves.all.seconds", {"settled": None}),
+        "inside": ("groups.vm.iops", {"range": True, "low": 40.0, "high": 200.0, "error": 0.0, "published": 40.0}),
+        "share": ("hosts.a.usage_pct", {}),
+        "ratio": ("groups.vm.iops / one: groups.vm.iops", {}),
+        "count": ("vms.db.virtual_nodes", {}),
+        "unsettled": ("groups.vm.iops", {"settled": False}),
+        "not judged": ("groups.vm.iops", {"pass": None}),
+        "calibrated": ("groups.vm.iops", {"kind": "calibrated"}),
+        "follows": ("groups.vm.iops", {"follows": "rate"}),
+        "one side": ("groups.vm.iops", {"range": True, "low": 40.0}),
+        "zero": ("groups.vm.iops", {"twin": 0.0}),
+    }
+    rows = [{**base, "case": "c", "metric": name, **change} for name, (_, change) in paths.items()]
+    figures = [
+        SimpleNamespace(case="c", metric=name, twin=path, is_ratio=" / " in path) for name, (path, _) in paths.items()
+    ]
+    found = evidence.errors(rows, [SimpleNamespace(name="s", area="pools", rows=figures)])
+    assert [(row.kind, row.error) for row in found] == [
+        ("throughput", pytest.approx(math.log(0.5))),
+        ("duration", pytest.approx(math.log(0.5))),
+        ("throughput", 0.0),
+        ("usage", pytest.approx(math.log(55 / 105))),
+    ]
+    assert {(row.study, row.area) for row in found} == {("s", "pools")}
+    assert evidence.errors(rows, [SimpleNamespace(name="s", area="", rows=figures)]) == []
 
 
 def test_another_option_is_refused():

@@ -3,7 +3,7 @@
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { axisWords, ends, scaleOf, type Scale } from "../lib/scale";
-import { number, withHalfWidth } from "../model/numbers";
+import { number, withEnds, withHalfWidth } from "../model/numbers";
 import type { LineChart, Series } from "../model/view";
 import { dashOf, Look, seriesColour, type Theme } from "../theme";
 import { symbolPath } from "./symbols";
@@ -109,7 +109,8 @@ function Values({
           <svg width="12" height="8" aria-hidden="true">
             <rect width="12" height="4" y="2" fill={seriesColour(theme, series.colour)} />
           </svg>{" "}
-          {series.name} <strong>{withHalfWidth(value, half, 4)}</strong> {chart.y.unit}
+          {series.name} <strong>{withHalfWidth(value, half, 4)}</strong>
+          {withEnds(series.lows?.[at.index], series.highs?.[at.index])} {chart.y.unit}
         </p>
       ))}
       {named.length > NAMED && <p class="hint">and {named.length - NAMED} more</p>}
@@ -343,6 +344,7 @@ function overlay(plot: uPlot, chart: LineChart, theme: Theme, x: Scale, y: Scale
     ctx.lineTo(x2, y2);
     ctx.stroke();
   };
+  errors(ctx, chart, theme, bbox, atX, atY);
   for (const limit of chart.limits ?? [])
     line(bbox.left, atY(limit.value), bbox.left + bbox.width, atY(limit.value), theme.tone[limit.tone], 1.5, [5, 3]);
   ctx.font = `600 ${11 * ratio}px sans-serif`;
@@ -385,5 +387,39 @@ function overlay(plot: uPlot, chart: LineChart, theme: Theme, x: Scale, y: Scale
       ctx.fill(path);
       ctx.stroke(path);
     }
+  ctx.restore();
+}
+
+/** Intervals with the twin's own error, behind all else: a light band over an axis, or a light bar at each point. */
+function errors(
+  ctx: CanvasRenderingContext2D,
+  chart: LineChart,
+  theme: Theme,
+  bbox: { left: number; top: number; width: number; height: number },
+  atX: (value: number) => number,
+  atY: (value: number) => number,
+): void {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  const isLog = chart.y.scale === "log";
+  for (const series of chart.series) {
+    const ends = chart.places.flatMap((place, index) => {
+      const [value, low, high] = [series.values[index], series.lows?.[index], series.highs?.[index]];
+      if (typeof value !== "number" || typeof low !== "number" || typeof high !== "number") return [];
+      return [{ x: atX(place), low: atY(isLog ? Math.max(low, value / 100) : low), high: atY(high) }];
+    });
+    ctx.fillStyle = `${seriesColour(theme, series.colour)}1f`;
+    if (ends.length > 1 && chart.x.scale !== "category") {
+      ctx.beginPath();
+      ends.forEach(({ x, high }, index) => (index ? ctx.lineTo(x, high) : ctx.moveTo(x, high)));
+      for (const { x, low } of ends.toReversed()) ctx.lineTo(x, low);
+      ctx.closePath();
+      ctx.fill();
+    } else {
+      for (const { x, low, high } of ends) ctx.fillRect(x - 5, high, 10, low - high);
+    }
+  }
   ctx.restore();
 }

@@ -17,6 +17,7 @@ const names = (of: readonly Row[]) => of.map((row) => row["vm"]);
 test("cells are read as they are written", () => {
   expect(shown(0.36)).toEqual({ text: "0.36" });
   expect(shown({ value: 12.34, half_width: 0.5, tone: "bad" })).toEqual({ text: "12.3 ±0.5", tone: "bad" });
+  expect(shown({ value: 12.34, half_width: 0.5, low: 9, high: 35 })).toEqual({ text: "12.3 ±0.5 (9 – 35)" });
   expect(shown({ value: 3, text: "three" })).toEqual({ text: "three" });
   expect(shown({ tone: "good", text: "fine" })).toEqual({ text: "fine", tone: "good", badge: true });
   expect(shown(undefined)).toEqual({ text: "" });

@@ -1,6 +1,6 @@
 /** Texts of table cells; sorting, searching and filtering of rows. */
 
-import { number, withHalfWidth } from "../model/numbers";
+import { number, withEnds, withHalfWidth } from "../model/numbers";
 import type { Badge, Cell, Column, Row, Tone } from "../model/view";
 
 export interface Shown {
@@ -19,7 +19,7 @@ export function shown(cell: Cell | undefined): Shown {
   if (typeof cell === "string") return { text: cell };
   if (typeof cell === "number") return { text: number(cell) };
   if (isBadge(cell)) return { text: cell.text, tone: cell.tone, badge: true };
-  const text = cell.text ?? withHalfWidth(cell.value, cell.half_width);
+  const text = (cell.text ?? withHalfWidth(cell.value, cell.half_width)) + withEnds(cell.low, cell.high);
   return cell.tone ? { text, tone: cell.tone } : { text };
 }
 

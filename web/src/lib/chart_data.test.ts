@@ -14,17 +14,17 @@ test("lines list their places, half-widths and marks", () => {
     places: [1, 2],
     series: [
       { name: "db", colour: 0, values: [3, null], halfWidths: [0.5, null] },
-      { name: "web", colour: 1, values: [4, 5] },
+      { name: "web", colour: 1, values: [4, 5], lows: [1, null], highs: [9, null] },
     ],
     marks: [{ name: "published", symbol: "star" as const, points: [{ x: 2, y: 7, colour: 0, text: "seven" }] }],
     limits: [{ name: "5 %", value: 5, tone: "bad" as const }],
   };
   expect(listing(chart)).toEqual({
-    heads: ["VMs", "db (%)", "db ± (%)", "web (%)", "mark", "value (%)"],
+    heads: ["VMs", "db (%)", "db ± (%)", "web (%)", "web low (%)", "web high (%)", "mark", "value (%)"],
     rows: [
-      [1, 3, 0.5, 4, null, null],
-      [2, null, null, 5, null, null],
-      [2, null, null, null, "published: seven", 7],
+      [1, 3, 0.5, 4, 1, 9, null, null],
+      [2, null, null, 5, null, null, null, null],
+      [2, null, null, null, null, null, "published: seven", 7],
     ],
   });
   expect(entriesOf(chart).map((entry) => entry.name)).toEqual(["db", "web", "published", "5 %"]);

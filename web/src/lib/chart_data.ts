@@ -18,14 +18,14 @@ function marked(marks: readonly Marks[], x: Axis): Field[][] {
 }
 
 function lines(chart: LineChart): Listing {
-  const columns = chart.series.flatMap((series) =>
-    series.halfWidths?.some((each) => each !== null)
-      ? [
-          { name: series.name, values: series.values },
-          { name: `${series.name} ±`, values: series.halfWidths },
-        ]
-      : [{ name: series.name, values: series.values }],
-  );
+  const columns = chart.series.flatMap((series) => [
+    { name: series.name, values: series.values },
+    ...(series.halfWidths?.some((each) => each !== null)
+      ? [{ name: `${series.name} ±`, values: series.halfWidths }]
+      : []),
+    ...(series.lows ? [{ name: `${series.name} low`, values: series.lows }] : []),
+    ...(series.highs ? [{ name: `${series.name} high`, values: series.highs }] : []),
+  ]);
   const unit = chart.y.unit ? ` (${chart.y.unit})` : "";
   const rows = chart.places.map((at, index) => [
     place(chart.x, at),

@@ -20,11 +20,11 @@ test("figures are written in full, half-widths beside them", () => {
     { key: "p99", name: "p99", unit: "ms", kind: "number" as const },
   ];
   const rows = [
-    { vm: "db", p99: { value: 31.4159, half_width: 1.25 } },
+    { vm: "db", p99: { value: 31.4159, half_width: 1.25, low: 20.5, high: 90 } },
     { vm: "web", p99: 4 },
     { vm: "off", p99: null },
   ];
   expect(tableCsv({ id: "t", caption: "", columns, rows }, rows)).toBe(
-    "VM,p99 (ms),p99 (ms) ±\r\ndb,31.4159,1.25\r\nweb,4,\r\noff,,\r\n",
+    "VM,p99 (ms),p99 (ms) ±,p99 (ms) low,p99 (ms) high\r\ndb,31.4159,1.25,20.5,90\r\nweb,4,,,\r\noff,,,,\r\n",
   );
 });

@@ -19,18 +19,28 @@ export function csv(heads: readonly string[], rows: readonly (readonly Field[])[
   return [heads, ...rows].map((row) => row.map(field).join(",") + "\r\n").join("");
 }
 
-function halfWidth(row: Row, column: Column): number | null {
+/** What a figure has besides its value, and the end of the name of its column. */
+const MORE = [
+  ["half_width", "±"],
+  ["low", "low"],
+  ["high", "high"],
+] as const;
+
+function more(row: Row, column: Column, key: (typeof MORE)[number][0]): number | null {
   const cell = row[column.key];
-  return cell !== null && typeof cell === "object" && "value" in cell ? (cell.half_width ?? null) : null;
+  return cell !== null && typeof cell === "object" && "value" in cell ? (cell[key] ?? null) : null;
 }
 
-/** A table as CSV: figures in full, and half-widths in columns of their own. */
+/** A table as CSV: figures in full, and half-widths and ends of intervals in columns of their own. */
 export function tableCsv(table: Table, rows: readonly Row[]): string {
   const fields = table.columns.flatMap((column) => {
     const name = column.unit ? `${column.name} (${column.unit})` : column.name;
     const values = { name, of: (row: Row): Field => keyOf(row[column.key]) };
-    const wide = rows.some((row) => halfWidth(row, column) !== null);
-    return wide ? [values, { name: `${name} ±`, of: (row: Row): Field => halfWidth(row, column) }] : [values];
+    const beside = MORE.filter(([key]) => rows.some((row) => more(row, column, key) !== null));
+    return [
+      values,
+      ...beside.map(([key, word]) => ({ name: `${name} ${word}`, of: (row: Row): Field => more(row, column, key) })),
+    ];
   });
   return csv(
     fields.map((each) => each.name),

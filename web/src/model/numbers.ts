@@ -86,3 +86,8 @@ function clean(value: number): number {
 function trimmed(text: string): string {
   return text.replace(/(\.\d*?)0+(?=$|e)/, "$1").replace(/\.(?=$|e)/, "");
 }
+
+/** The ends of an interval in brackets, after the figure that it is of; empty without an interval. */
+export function withEnds(low: number | null | undefined, high: number | null | undefined): string {
+  return typeof low === "number" && typeof high === "number" ? ` (${number(low)} – ${number(high)})` : "";
+}

@@ -16,6 +16,9 @@ export interface Figure {
   value: number | null;
   /** Half-width of the 95 % confidence interval. */
   half_width?: number | null;
+  /** Ends of the 80% interval with the twin's own error. */
+  low?: number;
+  high?: number;
   text?: string;
   tone?: Tone;
 }
@@ -91,6 +94,9 @@ export interface Series {
   values: (number | null)[];
   /** Half-widths of the 95 % confidence interval, drawn as a band or as whiskers. */
   halfWidths?: (number | null)[];
+  /** Ends of the 80% interval with the twin's own error, drawn as a light band. The axis does not extend to them. */
+  lows?: (number | null)[];
+  highs?: (number | null)[];
   colour: number;
   dash?: "solid" | "dashed" | "dotted";
 }

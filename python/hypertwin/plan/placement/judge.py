@@ -239,7 +239,7 @@ class Judge:
 
     def _verified(self, seen: Sequence[_Seen]) -> Verified:
         simulated = self.simulated
-        meets = sure = True
+        meets = sure = at_worst = True
         metrics: dict[str, dict[str, float | None]] = {}
         worst: dict[str, str] = {}
         limits: dict[str, str] = {}
@@ -257,6 +257,9 @@ class Judge:
                 continue
             one, mean, ci95 = figures[name]
             metrics[each.text] = {"mean": mean, "ci95": ci95, "limit": each.limit}
+            if mean is not None:
+                low, high = sorted(simulated.ends(number, one.part, name, mean))
+                metrics[each.text] |= {"low": low, "high": high}
             worst[each.text] = name
             if one.host and one.part != self._alone(one.host, one.vms):
                 at_most.append(each.text)
@@ -264,12 +267,17 @@ class Judge:
                 limits[each.text] = simulated.limit(one.part, name) or ""
             meets &= mean is not None and each.meets(mean)
             sure &= all(surely(each, mean, ci95) for _, mean, ci95 in figures.values())
+            at_worst &= all(
+                mean is not None and each.meets(simulated.ends(number, one.part, name, mean)[0])
+                for name, (one, mean, _) in figures.items()
+            )
         words = {simulated.steady(one.part) for one in seen}
         steady = words <= {"steady"}
         meets &= "not-steady" not in words  # its figures are of no state
         return {
             "meets": meets,
             "sure": meets and sure and steady,
+            "at_worst": meets and at_worst,
             "metrics": metrics,
             "worst": worst,
             "at_most": at_most,

@@ -21,6 +21,8 @@ from hypertwin import scenario as scenarios
 from hypertwin.execution.runner import Runner, running
 from hypertwin.frame import MISSING, value_at
 from hypertwin.judgement.limits import limiting
+from hypertwin.model_error import evidence
+from hypertwin.model_error.carried import Carrier
 from hypertwin.plan.objective import Objective
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
@@ -49,6 +51,8 @@ class Runs:
     """Verdict on the steadiness of all replications together."""
     limits: dict[str, str]
     """Limit of each VM with an exhausted resource, and of each host with such a VM."""
+    ends: Sequence[Mapping[str, tuple[float, float]]]
+    """Worse and better end of each figure with the twin's own error, by position of the objective and name."""
 
 
 class Simulated:
@@ -107,6 +111,10 @@ class Simulated:
                 yield name, (None, None)
             else:
                 yield name, (math.fsum(known) / len(known), _core.half_width_95(known))
+
+    def ends(self, number: int, part: str, name: str, mean: float) -> tuple[float, float]:
+        """Return the worse and the better end of a figure of a part, with the twin's own error."""
+        return self._runs[part].ends[number].get(name, (mean, mean))
 
     def is_sure(self, part: str) -> bool:
         """True if a part is steady and all its intervals meet the objectives."""
@@ -173,12 +181,22 @@ class Simulated:
             together = [one.made[number] for number in sorted(one.made)]
             values = [self._read(json.loads(_core.aggregate([each], brief=self.is_by_host))) for each in together]
             reports[index] = report = json.loads(_core.aggregate(together, brief=self.is_by_host))
-            self._runs[parts[index]] = Runs(values, report["verdict"]["steady"], _limits(report))
+            ends = self._ends(parts[index], report)
+            self._runs[parts[index]] = Runs(values, report["verdict"]["steady"], _limits(report), ends)
             one.made.clear()
 
         tasks = [(index, k) for index, count in enumerate(counts) for k in range(count)]
         run.run_replications(points, tasks, done, known=known, progress=self._counted(len(parts)))
         return reports
+
+    def _ends(self, part: str, report: Mapping[str, Any]) -> list[dict[str, tuple[float, float]]]:
+        carrier = Carrier.of(json.loads(part))
+        found: list[dict[str, tuple[float, float]]] = []
+        for number, figures in self._read(report).items():
+            each = self.objectives[number]
+            named = {name: value for name, value in figures.items() if value is not None}
+            found.append({name: each.ends(carrier, report, value, name) for name, value in named.items()})
+        return found
 
     def _counted(self, parts: int) -> run.Progress:
         def count(done: int, total: int) -> None:
@@ -191,7 +209,7 @@ class Simulated:
         """Return the cache key of the figures of a part: from the build, the part and the objectives."""
         asked = [each.path.text if self.in_full else each.text for each in self.objectives]
         groups = self.groups if self._names_groups else {}
-        key = ["figures", _core.build(), self.replications, self.in_full, asked, groups, part]
+        key = ["figures", _core.build(), evidence.recorded_hash(), self.replications, self.in_full, asked, groups, part]
         return hashlib.sha256(json.dumps(key).encode()).digest()
 
     @cached_property
@@ -204,7 +222,8 @@ class Simulated:
             return False
         kept = json.loads(data)
         values = [{int(number): of for number, of in values.items()} for values in kept["values"]]
-        self._runs[part] = Runs(values, kept["steady"], kept["limits"])
+        ends = [{name: (worse, better) for name, (worse, better) in of.items()} for of in kept["ends"]]
+        self._runs[part] = Runs(values, kept["steady"], kept["limits"], ends)
         return True
 
     def _keep(self, runner: Runner, part: str) -> None:

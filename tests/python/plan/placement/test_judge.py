@@ -77,6 +77,24 @@ def test_figures_are_those_of_a_run_of_the_whole(tmp_path: Path):
     assert verified["steady"] is not None
 
 
+def test_a_state_is_surely_met_only_at_the_worse_end_of_the_model_error():
+    """The limit is between the figure and its worse end, then beyond that."""
+    place = np.array([0, 1, 2, 0, 2, 2, 0])
+
+    def usage(limit: float) -> dict[str, Any]:
+        _, judge = judge_of(made(), slo=[f"hosts.*.usage_pct<{limit:g}"], replications=2)
+        return dict(judge.verify({"after": State(place)})["after"])
+
+    with running(cache="off"):
+        wide = usage(95)
+        (figure,) = wide["metrics"].values()
+        assert figure["low"] <= figure["mean"] < figure["high"]
+        assert (wide["meets"], wide["at_worst"]) == (True, True)
+        near = usage((figure["mean"] + figure["high"]) / 2)
+        assert (near["meets"], near["at_worst"]) == (True, False)
+        assert usage(figure["mean"] / 2)["at_worst"] is False
+
+
 def test_only_hosts_that_receive_vms_are_simulated_again(tmp_path: Path):
     scenario = made()
     told: list[tuple[str, int, int]] = []

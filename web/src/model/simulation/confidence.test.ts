@@ -24,6 +24,17 @@ it("knows no mean to ±0 % where there is no interval", () => {
   expect(said).toEqual({ tone: "warn", text: "3 replications of 60 s: no mean response has a half-width." });
 });
 
+it("names the widest interval with the twin's own error, and how to narrow it", () => {
+  const basis = (text: string, low_factor: number, high_factor: number) => ({ text, low_factor, high_factor });
+  const bases = { a: basis("narrow", 0.9, 1.1), b: basis("pools, tail: ×0.87 to ×11.61, from 7 sources", 0.87, 11.61) };
+  const told = confidence(result([point({ db: vm() }, { model_error: { bases } })]));
+  const found = told.find((each) => each.text.includes("own error"))!;
+  expect(found.tone).toBe("note");
+  expect(found.text).toContain("The widest is pools, tail: ×0.87 to ×11.61, from 7 sources.");
+  expect(found.text).not.toContain("narrow,");
+  expect(confidence(result([point({ db: vm() })])).some((each) => each.text.includes("own error"))).toBe(false);
+});
+
 it("says how sure the figures are", () => {
   const points = batchSweep();
   points[3]!.steady = false;

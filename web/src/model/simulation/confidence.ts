@@ -62,6 +62,13 @@ export function confidence(result: Simulation): View["confidence"] {
         NAMED,
       )}.`,
     });
+  const bases = points.flatMap((point) => Object.values(point.model_error?.bases ?? {}));
+  const [most] = bases.toSorted((a, b) => b.high_factor / b.low_factor - a.high_factor / a.low_factor);
+  if (most)
+    found.push({
+      tone: "note",
+      text: `In brackets: the 80% interval with the twin's own error, as factors of the figure. The widest is ${most.text}. ± is chance only. Points that you measured narrow the intervals (hypertwin calibrate).`,
+    });
   const none = points.every((point) => point.calibration === null);
   found.push(
     none

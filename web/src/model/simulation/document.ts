@@ -461,6 +461,47 @@ export interface Break {
   why: string;
 }
 
+/** Interval of the real figure with the error of the twin itself. It contains the twin's figure. `basis` is a key of `bases`. */
+export interface ErrorInterval {
+  low: number;
+  high: number;
+  basis: string;
+}
+
+/** Evidence of intervals: the errors of published figures of an area and a kind. */
+export interface ErrorBasis {
+  area: "cpu" | "drives" | "memory" | "movement" | "path" | "pools";
+  kind: "throughput" | "latency" | "tail" | "duration" | "usage";
+  /** Lower end over the twin's figure. Percentages get 5 points before, so that small ones change by points. */
+  low_factor: number;
+  high_factor: number;
+  sources: number;
+  /** Figures behind the interval: those of the area and kind, of all kinds of the area, or of all areas. */
+  of: "kind" | "area" | "all";
+  /** Number of the user's own measured points, from `hypertwin calibrate`. */
+  own_points: number;
+  text: string;
+}
+
+/** Area with the largest share of a group's mean response. */
+export interface ResponseShare {
+  area: "cpu" | "drives" | "memory" | "movement" | "path" | "pools";
+  share_pct: number;
+}
+
+/** Intervals with the error of the twin itself, by name and flat key (`response_ms_p99`). A VM has the factors of its group. `moves` are in the order of the point's moves, with `seconds` and `downtime_ms`. */
+export interface ModelError {
+  /** Share of the real figures of a new source that such intervals contain. */
+  level_pct: number;
+  responses: Record<string, ResponseShare>;
+  groups: Record<string, Record<string, ErrorInterval>>;
+  hosts: Record<string, Record<string, ErrorInterval>>;
+  clusters: Record<string, Record<string, ErrorInterval>>;
+  pools: Record<string, Record<string, ErrorInterval>>;
+  moves: Record<string, ErrorInterval>[];
+  bases: Record<string, ErrorBasis>;
+}
+
 /** Point of a sweep with means over its replications, and entities by name. */
 export interface Point {
   /** Paths into the scenario and the values that they were set to. */
@@ -473,6 +514,8 @@ export interface Point {
   verdict: Verdict;
   /** Found times, if `run.warmup` or `run.duration` was `auto`. */
   found?: Found;
+  /** Intervals with the error of the twin itself. An earlier version did not write them. */
+  model_error?: ModelError;
   warmup_s: number;
   duration_s: number;
   judgement: Judgement;

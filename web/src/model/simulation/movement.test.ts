@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { SIMULATION } from "../simulation";
 import type { BarChart, Chart, HeatMap, Table, View } from "../view";
-import type { HostMemory, Move, Outage, Point } from "./document";
+import type { ErrorInterval, HostMemory, Move, Outage, Point } from "./document";
 import { host, page, point, vm } from "./examples.test.data";
 
 const outage = (vm: string, up_s: number | null): Outage => ({
@@ -91,6 +91,15 @@ it("lists outages and migrations, restarts among the outages", () => {
     { vm: "web-3", took: 10, downtime: 500, sent: 4, outcome: "done" },
     { vm: "web-4", took: null, outcome: { text: "running" } },
   ]);
+  const point = failed();
+  const moves = point.moves!.map((move): Record<string, ErrorInterval> =>
+    move.vm === "web-3" ? { seconds: { low: 8, high: 20, basis: "movement duration" } } : {},
+  );
+  const errors = { hosts: {}, clusters: {}, pools: {}, groups: {}, bases: {}, responses: {}, level_pct: 80, moves };
+  expect(table(shown({ ...point, model_error: errors }), "migrations")!.rows[0]).toMatchObject({
+    took: { value: 10, low: 8, high: 20 },
+    downtime: 500,
+  });
 });
 
 it("shows the spread of downtime over several replications", () => {

@@ -1,10 +1,10 @@
 /** VMs that were down, moved or could not restart: states over time, and tables of the first replication. */
 
 import { figures, tabled, words } from "../columns";
-import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
+import type { Block, Cell, Column, HeatMap, Row, Section, Table } from "../view";
 import { byName, count } from "../words";
 import type { Beside } from "./beside";
-import type { Move, Outage, Point } from "./document";
+import type { ErrorInterval, Move, Outage, Point } from "./document";
 import { moments } from "./moments";
 import { worstFirst } from "./points";
 
@@ -28,7 +28,7 @@ export function movementSections(point: Point, place: number, beside: Beside): S
   const blocks: Block[] = [
     { type: "charts", wide: true, charts: [map] },
     ...(outages.length ? [tabled(outageTable(outages, point))] : []),
-    ...(moved.length ? [tabled(moveTable(moved))] : []),
+    ...(moved.length ? [tabled(moveTable(moved, point))] : []),
   ];
   return [
     {
@@ -149,7 +149,13 @@ function outageTable(outages: readonly Outage[], point: Point): Table {
   };
 }
 
-function moveTable(moved: readonly Move[]): Table {
+/** A time of a move with the interval of the model error. */
+function withError(value: number | null, error: ErrorInterval | undefined): Cell {
+  return error && value !== null ? { value, low: error.low, high: error.high } : value;
+}
+
+function moveTable(moved: readonly Move[], point: Point): Table {
+  const errors = new Map(point.moves?.map((move, index) => [move, point.model_error?.moves[index]]));
   const columns: Column[] = [
     figures("at", "at", "s"),
     words("vm", "VM"),
@@ -168,8 +174,8 @@ function moveTable(moved: readonly Move[]): Table {
     from: move.from,
     to: move.to,
     why: move.why,
-    took: after(move.end_s, move.at_s),
-    downtime: move.downtime_ms,
+    took: withError(after(move.end_s, move.at_s), errors.get(move)?.["seconds"]),
+    downtime: withError(move.downtime_ms, errors.get(move)?.["downtime_ms"]),
     rounds: move.rounds,
     sent: move.sent_bytes / 2 ** 30,
     outcome: move.outcome === "done" ? "done" : { tone: "warn", text: move.outcome },

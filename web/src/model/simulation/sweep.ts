@@ -24,6 +24,9 @@ import {
 /** Groups that share a chart; of more the worst, and the others by choice. */
 export const TOGETHER = 8;
 
+/** Lines in a chart up to which each has its interval with the twin's own error. Of more the bands hide one another. */
+const BANDED = 4;
+
 /** One figure of a chart: what the legend calls it, how to read it, and its path in a report for published figures. */
 interface Read {
   word: string;
@@ -327,6 +330,11 @@ function chart(
     (read.ofPoint ? oncePerLine(drawn) : drawn).flatMap((each) => {
       const values = along(each.line, (point) => figureAt(read, point, each.group));
       if (values.every((value) => value === null)) return [];
+      const errorsOf = ({ path, ofPoint }: Read, { line, group }: Drawn) => {
+        const at = (point: Point) => (ofPoint ? undefined : point.model_error?.groups[group]?.[path]);
+        const lows = along(line, (point) => at(point)?.low);
+        return lows.some((value) => value !== null) ? { lows, highs: along(line, (point) => at(point)?.high) } : {};
+      };
       const halves = read.half ? along(each.line, (point) => halfAt(read, point, each.group)) : [];
       const name = read.ofPoint && isOneLine ? "" : each.name;
       const colour = read.ofPoint && isOneLine ? OF_POINT : each.colour;
@@ -338,6 +346,7 @@ function chart(
           colour,
           dash: DASHES[index % 3]!,
           ...(halves.some((value) => value) ? { halfWidths: halves } : {}),
+          ...(drawn.length <= BANDED ? errorsOf(read, each) : {}),
         },
       ];
     }),

@@ -3,7 +3,7 @@
 import { tabled } from "../columns";
 import type { Cell, Column, Row, Section, Table } from "../view";
 import { type Beside, type Figure, type MeasuredVm, metric, type Metric } from "./beside";
-import type { Cluster, Host, Point, Pool, Sign, Space, Station, Vm } from "./document";
+import type { Cluster, ErrorInterval, Host, Point, Pool, Sign, Space, Station, Vm } from "./document";
 import {
   clusterNames,
   clusters,
@@ -155,6 +155,7 @@ function table<T>(
   read: (name: string) => T,
   readings: readonly Reading<T>[],
   more: { columns: Column[]; cells: (name: string) => Row } = { columns: [], cells: () => ({}) },
+  errors: (name: string) => Record<string, ErrorInterval> | undefined = () => undefined,
 ): Table {
   const happens = (reading: Reading<T>) =>
     names.some((name) => {
@@ -187,7 +188,9 @@ function table<T>(
     rows: names.map((name) => ({
       name,
       ...more.cells(name),
-      ...Object.fromEntries(kept.map((reading) => [reading.key, cell(reading, read(name))])),
+      ...Object.fromEntries(
+        kept.map((reading) => [reading.key, cell(reading, read(name), errors(name)?.[reading.key])]),
+      ),
     })),
   };
 }
@@ -219,14 +222,19 @@ const WAITING = new Set(["ready_pct", "costop_pct"]);
 /** Shares of a host's memory: above 100 it is overcommitted. */
 const MEMORY = new Set(["memory_pct", "memory_usage_pct"]);
 
-function cell<T>(reading: Reading<T>, entity: T): Cell {
+function cell<T>(reading: Reading<T>, entity: T, error?: ErrorInterval): Cell {
   const value = reading.value(entity);
   if (typeof value === "string") return value;
   if (MEMORY.has(reading.key) && typeof value === "number" && value > 100) return { value, tone: "warn" };
   if (WAITING.has(reading.key) && typeof value === "number" && waiting(value).startsWith("<"))
     return { value, text: `<${RESOLVED}` };
   const half = reading.half?.(entity);
-  return typeof half === "number" ? { value: known(value), half_width: half } : known(value);
+  if (typeof half !== "number" && !error) return known(value);
+  return {
+    value: known(value),
+    ...(typeof half === "number" ? { half_width: half } : {}),
+    ...(error ? { low: error.low, high: error.high } : {}),
+  };
 }
 
 function vmReadings(vms: readonly Vm[]): Reading<Vm>[] {
@@ -252,6 +260,8 @@ export function clusterTable(point: Point, names: readonly string[], metrics: re
     names,
     (name) => point.clusters![name]!,
     withoutGuess(point, OF_CLUSTER),
+    undefined,
+    (name) => point.model_error?.clusters[name],
   );
 }
 
@@ -298,6 +308,7 @@ export function pointTables(
     (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }),
     withoutGuess(point, OF_HOST),
     inClusters,
+    (name) => point.model_error?.hosts[name],
   );
   const vmTable = table(
     metrics,
@@ -308,6 +319,7 @@ export function pointTables(
     (name): ComparedVm => ({ ...point.vms[name]!, ...(measured_vms[name] ? { measured: measured_vms[name] } : {}) }),
     [...vmReadings(vms), ...(Object.keys(measured_vms).length ? MEASURED_OF_VM : [])],
     places,
+    (name) => point.model_error?.groups[name], // a VM that is a group of its own
   );
   const tables: Table[] = [
     ...(isGrouped
@@ -321,6 +333,7 @@ export function pointTables(
             (name) => found[name]!,
             vmReadings(vms),
             counts,
+            (name) => point.model_error?.groups[name],
           ),
         ]
       : []),
@@ -346,7 +359,17 @@ export function pointTables(
     tables.push(table(metrics, "space", "room", "Pool capacity", Object.keys(space), (name) => space[name]!, OF_SPACE));
   if (Object.keys(pools).length)
     tables.push(
-      table(metrics, "pool", "pools", "Distributed storage", Object.keys(pools), (name) => pools[name]!, OF_POOL),
+      table(
+        metrics,
+        "pool",
+        "pools",
+        "Distributed storage",
+        Object.keys(pools),
+        (name) => pools[name]!,
+        OF_POOL,
+        undefined,
+        (name) => point.model_error?.pools[name],
+      ),
     );
   return [
     {
@@ -415,6 +438,7 @@ export function pointsTable(points: readonly Point[], metrics: readonly Metric[]
         };
       },
     },
+    (index) => rows[Number(index)]!.point.model_error?.groups[rows[Number(index)]!.group],
   );
   // a name in a row stands for its group here; the swept values come first
   const [name, ...others] = all.columns;

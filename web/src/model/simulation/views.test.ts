@@ -55,6 +55,35 @@ describe("waiting", () => {
 });
 
 describe("a sweep", () => {
+  it("has the intervals with the twin's own error in its charts and tables, for few lines", () => {
+    const ends = (low: number, high: number) => ({ low, high, basis: "cpu latency" });
+    const swept = (...groups: string[]) =>
+      [1, 2, 3].map((load) =>
+        point(Object.fromEntries(groups.map((name) => [name, vm()])), {
+          set: { "vms.db.load": load },
+          model_error: {
+            ...{ hosts: {}, clusters: {}, pools: {}, bases: {} },
+            groups: Object.fromEntries(groups.map((name) => [name, { response_ms_mean: ends(load, 10 * load) }])),
+          },
+        }),
+      );
+    const view = shown(swept("db"));
+    const [series] = lines(view, "response-mean").series;
+    expect([series!.lows, series!.highs]).toEqual([
+      [1, 2, 3],
+      [10, 20, 30],
+    ]);
+    expect(lines(view, "response-p99").series[0]!.lows).toBeUndefined();
+    expect(table(view, "points").rows[1]!["response_ms_mean"]).toEqual({
+      value: 10,
+      half_width: 0.2,
+      low: 2,
+      high: 20,
+    });
+    const many = lines(shown(swept("a", "b", "c", "d", "e")), "response-mean").series;
+    expect(many.map((each) => each.lows)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+  });
+
   it("draws all groups by name, those that are not swept too, with their half-widths", () => {
     const view = shown(batchSweep());
     expect(section(view, "sweep").heading).toBe("Against batch: number of VMs: batch, db");
