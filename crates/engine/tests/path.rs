@@ -248,8 +248,8 @@ fn qemu_s_cache_decides_which_writes_are_flushed() {
     assert_near(iops("unsafe", 100), iops("writeback", 0), 1e-9, "no write is flushed");
 }
 
-/// What threads of a controller add to an I/O of which there are few, in microseconds: their wake-ups, by what is given,
-/// or by the host's idle states.
+/// What threads of a controller add to an I/O of which there are few, in microseconds: their wake-ups, by what is
+/// given, or by the host's idle states.
 #[test]
 fn a_thread_that_sleeps_wakes_up_for_a_request_and_again_for_its_completion_unless_it_polls() {
     let few = |version: &str, policy: &str, machine: Value, disk_us: u32, wake_up: Value| {

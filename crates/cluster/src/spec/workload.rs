@@ -85,8 +85,8 @@ pub struct Workload {
     #[schemars(with = "Scaling")]
     pub scaling: Option<Scaling>,
     /// Wake-up latency of an idle vCPU on an idle logical CPU: idle-state exit, interrupt, switch to vCPU and process.
-    /// It counts as ready time, not as CPU work. Idle threads of virtual controllers need it for a request, and again for
-    /// its completion. Default: 4 to 46 us, by the host's `power_policy` and the idle time of the core.
+    /// It counts as ready time, not as CPU work. Idle threads of virtual controllers need it for a request, and again
+    /// for its completion. Default: 4 to 46 us, by the host's `power_policy` and the idle time of the core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
     pub wake_up: Option<Duration>,

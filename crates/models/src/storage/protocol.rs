@@ -18,9 +18,9 @@ const HPP_SAVES: f64 = 2_000.0;
 /// Cycles of ESXi for a command of NVMe over TCP, the network included.
 const ESXI_NVME_TCP: f64 = 35_000.0;
 
-/// Cycles of Linux for a command to its own disk, beside what a RAM disk costs: the interrupt, and the completion through
-/// block layer and event. A command of NVMe costs 9,100 in all, of which a RAM disk has 2,500 (assumed): the call, and a
-/// copy of a page.
+/// Cycles of Linux for a command to its own disk, beside what a RAM disk costs: the interrupt, and the completion
+/// through block layer and event. A command of NVMe costs 9,100 in all, of which a RAM disk has 2,500 (assumed): the
+/// call, and a copy of a page.
 const LINUX_LOCAL: f64 = 6_600.0;
 
 /// What a command costs the host.
@@ -62,8 +62,8 @@ impl ProtocolCost {
     }
 }
 
-/// True if a thread of the host handles a completion before the VM hears of it: always of QEMU and of vhost, on ESXi only
-/// where TCP is software. An adapter's interrupt brings the others to the VM.
+/// True if a thread of the host handles a completion before the VM hears of it: always of QEMU and of vhost, on ESXi
+/// only where TCP is software. An adapter's interrupt brings the others to the VM.
 pub fn completes_by_thread(protocol: Protocol, family: Family) -> bool {
     family != Family::Esxi || matches!(protocol, Protocol::Iscsi | Protocol::NvmeTcp)
 }
