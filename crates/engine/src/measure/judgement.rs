@@ -44,7 +44,7 @@ pub struct Sign {
 }
 
 /// What limits a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
     /// The cores of the host are busy and worlds wait for them.

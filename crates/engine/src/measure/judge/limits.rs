@@ -5,7 +5,7 @@
 //!   a generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
 //!   wait for it.
 //! - A depth that I/Os wait for limits where nothing is saturated, and so do the workers of a generator that never
-//!   rest.
+//!   rest, and a server that most of the latency of its I/Os is spent at.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
 
 use super::signs::waiting;
@@ -47,6 +47,9 @@ const STATIONS: [(&str, LimitKind); 21] = [
 
 /// Ends of stations that are places to wait in, not servers: they limit by their waits.
 const DEPTHS: [&str; 6] = ["ring", "lun-depth", "port-depth", "vdisk-depth", "dsnro", "cache"];
+
+/// Part of the latency of I/Os, in per cent, of which a wait is most.
+const MOST_OF_LATENCY_PCT: f64 = 50.0;
 
 /// A station that I/Os pass.
 struct Passed<'p> {
@@ -135,7 +138,9 @@ impl Case<'_> {
                 full = Some(each);
             }
         }
-        full.or_else(|| self.waited_for()).unwrap_or_else(|| self.cycle())
+        full.or_else(|| self.waited_for())
+            .or_else(|| self.waited_longest())
+            .unwrap_or_else(|| self.cycle())
     }
 
     /// A limit on CPU, or memory that is full.
@@ -280,6 +285,32 @@ impl Case<'_> {
             of: depth.clone(),
             value_pct: None,
             text,
+        })
+    }
+
+    /// The server at which the I/Os of a generator spend most of their time, if nothing is saturated on average: some
+    /// of its members are, when others have room.
+    fn waited_longest(&self) -> Option<Limit> {
+        if !matches!(self.task.cycle, Cycle::Generator { is_paced: false, .. }) {
+            return None;
+        }
+        let latency_ms = self.vm.io_latency_ms.as_ref()?.mean?;
+        // each I/O passes all servers of a kind
+        let mut waits: BTreeMap<LimitKind, (f64, &Passed)> = BTreeMap::new();
+        for passed in self.own_stations().filter(|passed| !DEPTHS.contains(&passed.end)) {
+            let (sum_ms, longest) = waits.entry(passed.kind).or_insert((0.0, passed));
+            *sum_ms += passed.report.wait_ms;
+            if passed.report.wait_ms > longest.report.wait_ms {
+                *longest = passed;
+            }
+        }
+        let (kind, (sum_ms, longest)) = waits.into_iter().max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
+        let part = 100.0 * sum_ms / latency_ms;
+        (part >= MOST_OF_LATENCY_PCT).then(|| Limit {
+            kind,
+            of: longest.name.to_owned(),
+            value_pct: None,
+            text: format!("I/Os wait mostly for {}", longest.name),
         })
     }
 
