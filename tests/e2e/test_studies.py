@@ -64,6 +64,7 @@ UNNAMED = {
     "million-iops": 4,
     "monster-vm": 5,
     "oracle-vsphere4": 2,
+    "proxmox-ha-logs": 1,
     "scaled-sysbench": 3,
     "sql-server-2008-vsphere4": 2,
     "vsan6-hybrid": 1,
