@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import evidence
 from hypertwin import library
+from hypertwin.model_error import evidence as evidence_errors
 from hypertwin.studies import judge, record
 from hypertwin.studies import study as studies
 
@@ -256,3 +257,14 @@ def test_another_option_is_refused():
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "usage" in done.stderr
+
+
+def test_the_errors_behind_the_intervals_are_those_of_the_record():
+    before = record.recorded(library.studies())
+    ratios: dict[str, list[float]] = {}
+    for (study, _, _), then in before.items():
+        ratios.setdefault(study, []).append(1 + then.error_pct / 100)
+    found = [row for row in evidence_errors.recorded() if row.kind != "usage"]
+    stale = [row for row in found if min(abs(ratio - math.exp(-row.error)) for ratio in ratios[row.study]) > 1e-3]
+    assert len(found) > 300
+    assert not stale, "run scripts/evidence.py --record"
