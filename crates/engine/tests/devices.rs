@@ -359,6 +359,41 @@ fn nvme_suspends_writes_for_reads_and_others_do_not() {
     assert!(behind > 0.5, "{behind}");
 }
 
+/// Few reads of 0.1 ms and few synchronous writes, beside one another: what reads wait for flushes of 2 ms.
+#[test]
+fn reads_wait_for_a_flush_of_sata_and_pass_those_of_others() {
+    let latency_ms = |kind: &str, sync_pct: u32| {
+        let device = flushing(json!({
+            "kind": kind, "random_read": "100000 /s", "read_latency": "100 us", "random_write": "100000 /s",
+        }));
+        let more = json!({
+            "devices": {"d": device}, "arrays": {"disks": {"disks": {"device": "d"}}}, "run": {"duration": "300 s"},
+            "workloads": {"w": {
+                "arrivals": {"open": {"rate": "100 /s", "cv": 1}}, "ios": 1, "read_pct": 50, "sync_pct": sync_pct,
+            }},
+        });
+        run(1, more).vms[0].io.as_ref().expect("it has disks").ways[0].latency_mean_ms
+    };
+    // 50 flushes a second, of which a read that comes during one waits for half
+    let waits_ms = 50.0 * 2.0 * 2.0 / 2.0 / 1e3;
+    for (kind, waits_ms) in [("sata-ssd", waits_ms), ("sas-ssd", 0.0), ("nvme", 0.0)] {
+        let found = latency_ms(kind, 100) - latency_ms(kind, 0);
+        assert_near(found, waits_ms, 0.015, kind);
+    }
+}
+
+/// One I/O thread of QEMU at 2 GHz: its own 9,900 cycles, and what the host's own disk adds.
+#[test]
+fn a_linux_host_pays_for_its_own_disk() {
+    let more = json!({
+        "hosts": {"h": {"clock": "2 GHz"}}, "vms": {"v": {"io_threads": 1}},
+        "workloads": {"w": {"arrivals": {"io": {"outstanding": 128}}}},
+        "arrays": {"disks": {"disks": {"device": "P5800X"}}},
+    });
+    let expected = 2e9 / (9_900.0 + 6_600.0);
+    assert_near(io(&run(1, more)).0, expected, 0.01 * expected, "I/Os per second");
+}
+
 #[test]
 fn a_synchronous_write_in_sequence_on_a_hard_disk_waits_for_a_revolution() {
     let disk = json!({"kind": "hdd-7.2k", "rpm": 7_200, "sequential_read": "150 MB/s"});

@@ -289,6 +289,41 @@ fn a_pool_limits_its_clients_and_nobody_else() {
     }
 }
 
+/// I/Os of 10 ms on average, and where they wait.
+#[test]
+fn a_generator_is_limited_by_the_servers_that_it_waits_for_half_of_its_latency() {
+    type Waits<'w> = &'w [(&'w str, f64)];
+    let cases: [(&str, Waits, LimitKind); 7] = [
+        ("generator", &[("pool-services", 5.0)], LimitKind::StorageCpu),
+        ("generator", &[("pool-services", 4.9)], LimitKind::Latency),
+        (
+            "generator",
+            &[("pool-shards", 2.5), ("pool-messengers", 2.5), ("pool-devices", 4.9)],
+            LimitKind::StorageCpu,
+        ),
+        (
+            "generator",
+            &[("pool-devices", 6.0), ("pool-shards", 2.0)],
+            LimitKind::Devices,
+        ),
+        ("generator", &[("client-ring", 9.0)], LimitKind::Latency),
+        ("slow-generator", &[("pool-services", 9.0)], LimitKind::Nothing),
+        ("loop", &[("pool-services", 9.0)], LimitKind::Latency),
+    ];
+    for (workload, waits, expected) in cases {
+        let (mut point, first) = made("loop", workload);
+        let client = point.groups.get_mut("client").expect("there is a client");
+        client.io_latency_ms = aggregate(&[&first]).groups["client"].io_latency_ms.clone();
+        client.io_latency_ms.as_mut().expect("it has disks").mean = Some(10.0);
+        for &(name, wait_ms) in waits {
+            station(&mut point, name, 60.0);
+            point.storage.get_mut(name).expect("it was put there").wait_ms = wait_ms;
+        }
+        let found = judge(&point, &first).limits["client"].kind;
+        assert_eq!(found, expected, "{workload} {waits:?}");
+    }
+}
+
 #[test]
 fn a_generator_outside_of_its_pool_is_a_client() {
     let (mut point, first) = made("generator", "one-worker");
