@@ -143,3 +143,17 @@ def test_what_is_written_is_what_is_read(tmp_path):
     file = tmp_path / "model_error.csv"
     file.write_text(evidence.text(sources(3)))
     assert evidence.read(file) == tuple(sources(3))
+
+
+def test_the_factor_for_few_sources_is_near_that_of_a_prediction_interval_of_student():
+    # t of 90% with n - 1 degrees of freedom over 1.2816 of the normal distribution, times the root of 1 + 1/n
+    for sources, t in ((6, 1.4759), (10, 1.3830), (30, 1.3114)):
+        assert interval.widening(sources) == pytest.approx(t / 1.2816 * math.sqrt(1 + 1 / sources), rel=0.02)
+
+
+def test_an_interval_has_the_figure_of_the_twin_and_no_share_above_100():
+    slower_only = interval.Interval(math.log(1.5), math.log(2.0), 6, "kind")
+    assert slower_only.around(10.0, share=False) == pytest.approx((10.0, 20.0))
+    faster_only = interval.Interval(math.log(0.5), math.log(0.8), 6, "kind")
+    assert faster_only.around(10.0, share=False) == pytest.approx((5.0, 10.0))
+    assert slower_only.around(90.0, share=True) == pytest.approx((90.0, 100.0))
