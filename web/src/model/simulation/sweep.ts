@@ -25,7 +25,7 @@ import {
 export const TOGETHER = 8;
 
 /** Lines in a chart up to which each has its interval with the twin's own error. Of more the bands hide one another. */
-const BANDED = 4;
+const BANDED = 2;
 
 /** One figure of a chart: what the legend calls it, how to read it, and its path in a report for published figures. */
 interface Read {
