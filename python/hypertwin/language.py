@@ -153,6 +153,10 @@ class Host:
     """Number of logical CPUs."""
     clock_hz: int
     """Nominal clock, in Hz."""
+    busy_clock_hz: int
+    """Clock that all cores sustain when busy, in Hz."""
+    work_per_cycle: float
+    """Work of VMs per clock cycle, relative to the hosts where their demand was measured."""
     memory_bytes: int
     """Total memory of all NUMA nodes, in bytes."""
     memory_per_node_bytes: int

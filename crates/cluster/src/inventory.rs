@@ -228,6 +228,10 @@ pub struct HostMember {
     pub threads: u32,
     /// Nominal clock.
     pub clock_hz: u64,
+    /// Clock that all cores sustain when busy.
+    pub busy_clock_hz: u64,
+    /// Work of VMs per cycle, relative to the hosts where it was measured.
+    pub work_per_cycle: f64,
     /// Memory of all nodes.
     pub memory_bytes: u64,
     /// Memory of one node.
@@ -534,6 +538,8 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
         cores: group.cores(),
         threads: group.logical_cpus(),
         clock_hz: group.clock.whole_hz(),
+        busy_clock_hz: group.busy_clock().whole_hz(),
+        work_per_cycle: group.work_per_cycle,
         memory_bytes: group.memory().bytes(),
         memory_per_node_bytes: group.memory_per_node.bytes(),
         hypervisor_memory_bytes: group.hypervisor_memory().bytes(),

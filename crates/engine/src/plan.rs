@@ -2,7 +2,7 @@
 
 use crate::ids::{HostId, Table, VmId};
 use crate::island::Island;
-use hypertwin_cluster::{HostGroup, HypervisorOverhead, VmGroup, Workload};
+use hypertwin_cluster::{Frequency, HostGroup, HypervisorOverhead, VmGroup, Workload};
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::virtual_controller::io_threads;
 use hypertwin_models::{hypervisor, smt, vnuma};
@@ -89,9 +89,21 @@ fn overhead(host: &HostGroup) -> Option<&HypervisorOverhead> {
 /// CPU time that work takes on a host, over that work: work is in time at the workload's reference clock, CPU time is
 /// that of a core to itself at the host's nominal clock. Rates per second of CPU time are of the latter.
 pub fn cpu_per_work(workload: &Workload, host: &HostGroup) -> f64 {
-    workload.reference_clock.map_or(1.0, |reference| {
-        1.0 / smt::speed(false, 1.0, host.clock.hz() / reference.hz(), workload.memory_intensity)
-    })
+    if workload.reference_clock.is_none() && host.work_per_cycle == 1.0 {
+        return 1.0;
+    }
+    1.0 / smt::speed(
+        false,
+        1.0,
+        speed_ratio(workload, host, host.clock),
+        workload.memory_intensity,
+    )
+}
+
+/// Speed of work that does not wait for memory on a core of a host at a clock, over that where it was measured.
+fn speed_ratio(workload: &Workload, host: &HostGroup, clock: Frequency) -> f64 {
+    let reference = workload.reference_clock.unwrap_or(host.clock);
+    clock.hz() / reference.hz() * host.work_per_cycle
 }
 
 /// A VM of an island, and where it is.
@@ -135,10 +147,9 @@ impl VmPlan<'_> {
         io_threads_on(self.host_spec, self.spec, self.workload)
     }
 
-    /// Running clock of the host over the reference clock of the workload.
-    pub fn clock_ratio(&self) -> f64 {
-        let reference = self.workload.reference_clock.unwrap_or(self.host_spec.clock);
-        self.host_spec.busy_clock().hz() / reference.hz()
+    /// Speed of its work on a busy core of the host, over that where the work was measured.
+    pub fn speed_ratio(&self) -> f64 {
+        speed_ratio(self.workload, self.host_spec, self.host_spec.busy_clock())
     }
 
     /// CPU time of work on its host, see [`cpu_per_work`].

@@ -85,6 +85,32 @@ fn the_same_work_measured_at_another_clock_costs_the_same() {
     }
 }
 
+/// Work that waits for memory takes its time, whatever the work per cycle.
+#[test]
+fn twice_the_work_per_cycle_halves_the_time_of_what_does_not_wait_for_memory() {
+    for (factor, turbo, intensity, expected) in [
+        (2.0, "3 GHz", 0.0, 25.0),
+        (2.0, "6 GHz", 0.0, 12.5),
+        (0.5, "3 GHz", 0.0, 100.0),
+        (2.0, "3 GHz", 0.4, 35.0),
+    ] {
+        let mut machine = host("esxi-8.0", 1, 4, 1);
+        machine["turbo"] = json!(turbo);
+        machine["work_per_cycle"] = json!(factor);
+        let work = json!({
+            "arrivals": {"open": {"rate": "10 /s", "cv": 0}}, "cpu": {"mean": "50 ms", "cv": 0},
+            "memory_intensity": intensity,
+        });
+        let vms = json!({"v": vm(2, "w", json!({}))});
+        let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1);
+        let busy_pct = 2.0 * report.vms["v"].run_pct;
+        assert!(
+            (busy_pct - expected).abs() < 0.01 * expected,
+            "{factor}, {turbo}: {busy_pct} instead of {expected}"
+        );
+    }
+}
+
 #[test]
 fn smt_yield_is_what_two_siblings_do_together() {
     let mut machine = host("esxi-6.0", 1, 1, 2);

@@ -18,6 +18,11 @@ pub(super) fn one_f64() -> f64 {
     1.0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it
+pub(super) fn is_one_f64(value: &f64) -> bool {
+    *value == 1.0
+}
+
 pub(super) fn mebibyte() -> Bytes {
     Bytes::new(1 << 20)
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cluster::PowerPolicy;
-use super::defaults::{is_default, one, two};
+use super::defaults::{is_default, is_one_f64, one, one_f64, two};
 use super::hypervisor::{Hypervisor, HypervisorOverhead, SchedulerOptions};
 use super::measured::MeasuredHost;
 use super::memory::{Reclamation, SwapDevice};
@@ -62,6 +62,11 @@ pub struct HostGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
     pub turbo: Option<Frequency>,
+    /// Work of VMs per clock cycle, relative to the hosts where their workloads were measured. The hypervisor's own
+    /// work takes the same cycles on any host.
+    #[serde(default = "one_f64", skip_serializing_if = "is_one_f64")]
+    #[schemars(range(min = 0.1, max = 10.0))]
+    pub work_per_cycle: f64,
     /// Memory per NUMA node.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_per_node: Bytes,

@@ -169,7 +169,7 @@ impl Processors {
 
     fn place_vcpus(&mut self, plan: &VmPlan, homes: &[usize], is_free: bool) {
         let topology = self.hosts[plan.host].occupancy.topology;
-        let (ratio, intensity) = (plan.clock_ratio(), plan.workload.memory_intensity);
+        let (ratio, intensity) = (plan.speed_ratio(), plan.workload.memory_intensity);
         let smt_yield = plan.workload.smt_yield.unwrap_or(plan.host_spec.smt_yield);
         let stretch = plan
             .overhead()
@@ -215,7 +215,7 @@ impl Processors {
 
     fn place_group(&mut self, plan: &VmPlan, homes: &[usize], now: Nanos) {
         let (host, group) = (&mut self.hosts[plan.host], &mut self.groups[plan.vm]);
-        let (bytes, ratio) = (plan.spec.memory.bytes(), plan.clock_ratio());
+        let (bytes, ratio) = (plan.spec.memory.bytes(), plan.speed_ratio());
         let per_work = plan.cpu_per_work();
         group.memory = VmMemory::new(
             &plan.numa,

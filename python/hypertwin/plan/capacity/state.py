@@ -106,6 +106,8 @@ class State:
     def capacity(self, host: Host, resource: Resource) -> float:
         """Return the capacity of a host in a resource, with CPU scaled by the speed of cores."""
         speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
+        if resource == "cpu":
+            speed *= host.work_per_cycle
         return self.size(host, SPARE_BY[resource]) * speed
 
     def room(self, host: Host, resource: Resource) -> float:
