@@ -251,7 +251,7 @@ def _witness(pool: Mapping[str, Any], redundancy: Redundancy) -> int:
     return int(has and redundancy.width == 2 and redundancy.failures_tolerated == 1)
 
 
-def _disks(pool: Mapping[str, Any]) -> list[float]:
+def disks_of_host(pool: Mapping[str, Any]) -> list[float]:
     """Return the capacity of each disk of a host."""
     disks = (pool["devices"], *pool.get("more_devices", ()))
     return [_core.size_bytes(each["capacity"]) for each in disks for _ in range(each["per_node"])]
@@ -259,16 +259,16 @@ def _disks(pool: Mapping[str, Any]) -> list[float]:
 
 def _domains(pool: Mapping[str, Any], hosts: int) -> list[float]:
     """Return the raw capacity of each failure domain."""
-    host = sum(_disks(pool))
+    host = sum(disks_of_host(pool))
     if pool["failure_domain"] == "rack":
         racks = min(pool["racks"], hosts)
         return [host * len(range(rack, hosts, racks)) for rack in range(racks)]
-    return [host] * hosts if pool["failure_domain"] == "host" else _disks(pool) * hosts
+    return [host] * hosts if pool["failure_domain"] == "host" else disks_of_host(pool) * hosts
 
 
 def _without_a_host(pool: Mapping[str, Any], domains: Sequence[float]) -> list[float]:
     """Return the domains without a host of the smallest rack, which leaves the least."""
-    disks = _disks(pool)
+    disks = disks_of_host(pool)
     if pool["failure_domain"] == "disk":
         return list(domains[len(disks) :])
     least, *others = sorted(domains) or [0.0]

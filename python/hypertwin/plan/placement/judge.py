@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -97,6 +97,17 @@ class _Seen:
         return not self.host or name == self.host or name in self.vms
 
 
+class Ends(NamedTuple):
+    """Figure of a host or VM in a state."""
+
+    mean: float
+    ci95: float | None
+    """Half-width of the 95 % confidence interval."""
+    low: float
+    """Ends of the interval with the twin's own error."""
+    high: float
+
+
 class Judge:
     """Judges states of a problem."""
 
@@ -151,10 +162,32 @@ class Judge:
 
     def verify(self, states: Mapping[str, Place]) -> dict[str, Verified]:
         """Return the verification of states by simulation. All unknown states are simulated together."""
+        return {name: self._verified(seen) for name, seen in self._seen(states).items()}
+
+    def figures(self, states: Mapping[str, Place]) -> dict[str, dict[str, dict[str, Ends]]]:
+        """Return the figures of states by state, objective and name of the host or VM.
+
+        All unknown states are simulated together. Hosts and VMs without a figure are left out.
+        """
+        return {name: self._figures(seen) for name, seen in self._seen(states).items()}
+
+    def _figures(self, seen: Sequence[_Seen]) -> dict[str, dict[str, Ends]]:
+        found: dict[str, dict[str, Ends]] = {}
+        for number, each in enumerate(self.objectives):
+            of = found.setdefault(each.text, {})
+            for one in seen:
+                for name, (mean, ci95) in self.simulated.figures(number, one.part):
+                    if mean is not None and one.has(name):
+                        low, high = sorted(self.simulated.ends(number, one.part, name, mean))
+                        of[name] = Ends(mean, ci95, low, high)
+        return found
+
+    def _seen(self, states: Mapping[str, Place]) -> dict[str, list[_Seen]]:
+        """Return the simulated parts of each state."""
         if self.whole:
             whole = {name: self._together(state) for name, state in states.items()}
             self.simulated.simulate(list(whole.values()))
-            return {name: self._verified([_Seen(part)]) for name, part in whole.items()}
+            return {name: [_Seen(part)] for name, part in whole.items()}
         vms = {name: self._vms_of(state) for name, state in states.items()}
         alone = [name for name, state in states.items() if not (self.groups_failures and state.failed)]
         parts = {each: self._alone(*each) for name in alone for each in vms[name].items()}
@@ -169,8 +202,7 @@ class Judge:
             self.simulated, after, lambda host, vms: host not in miss and self._fits(host, vms), self._alone
         )
         return {
-            name: self._verified([_Seen(parts[host, there], host, there) for host, there in of.items()])
-            for name, of in vms.items()
+            name: [_Seen(parts[host, there], host, there) for host, there in of.items()] for name, of in vms.items()
         }
 
     def _vms_of(self, state: Place) -> dict[str, grouped.Vms]:

@@ -193,12 +193,12 @@ def _fewest(task: Task, tell: Tell) -> Found:
     try:
         for many in range(max(1, int(bound)), len(order) + 1):
             tell(f"all hosts, trying {many}, at least {bound:.0f}")
-            place = _on(task, order[:many])
+            place = on_hosts(task, order[:many])
             if place is not None:
                 kept = many
                 break
     except KeyboardInterrupt as error:
-        place, kept, is_interrupted = None if error.args else _on(task, order), len(order), True
+        place, kept, is_interrupted = None if error.args else on_hosts(task, order), len(order), True
         if place is None:
             raise
     if not is_interrupted and (place is None or kept > bound) and balance.is_small(task):
@@ -223,7 +223,7 @@ def _fewest(task: Task, tell: Tell) -> Found:
     )
 
 
-def _on(task: Task, kept: Ints) -> Ints | None:
+def on_hosts(task: Task, kept: Ints) -> Ints | None:
     """Return a placement on the kept hosts only, which tolerates failures among them."""
     some = Task(task.problem, task.failures, kept=kept)
     some.units.allowed &= task.units.allowed

@@ -1,0 +1,220 @@
+"""Scenario of a candidate: the VMs of some clusters, with their growth, on new hosts and on hosts that stay.
+
+The demand of a VM stays the same work. A new processor does more work per cycle, and has another clock. Workloads
+therefore get the clock of their present host as `reference_clock`, and hosts get `work_per_cycle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypertwin import _core
+from hypertwin import scenario as scenarios
+from hypertwin.language import Host, Vm
+from hypertwin.plan.refresh.host_type import HostType
+from hypertwin.plan.refresh.present import Present
+from hypertwin.scenario import Scenario
+
+GROWN = "-more"
+"""End of the name of the VMs that growth adds to a group."""
+
+OF_HOST = ("host", "host_is_guess", "affinity", "cluster")
+"""Keys of a VM about its present host, which are not kept."""
+
+FILE = "candidate.yaml"
+
+
+@dataclass(frozen=True)
+class New:
+    """Number of new hosts of a type, with their work per cycle relative to the present hosts."""
+
+    type: HostType
+    count: int
+    work_per_cycle: float
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Hosts of one cluster of a candidate, and the present clusters whose VMs it takes."""
+
+    cluster: str
+    takes: tuple[str, ...]
+    kept: tuple[Host, ...]
+    new: tuple[New, ...]
+
+
+def too_large(present: Present, wanted: Wanted) -> Vm | None:
+    """Return the largest VM that fits on no host by vCPUs or memory, or None if all fit."""
+    sizes = [(host.threads, host.memory_bytes) for host in wanted.kept]
+    sizes += [(each.type.facts.threads, each.type.facts.memory_bytes) for each in wanted.new]
+    large = [
+        vm
+        for vm in _vms(present, wanted)
+        if not any(vm.vcpus <= threads and vm.memory_bytes <= memory for threads, memory in sizes)
+    ]
+    return max(large, key=lambda vm: (vm.vcpus, vm.memory_bytes), default=None)
+
+
+def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> Scenario:
+    """Return the scenario of a candidate. `speeds` has the work per cycle of each present host group.
+
+    VMs have no host: the plan places them. Raises ScenarioError.
+    """
+    data = present.scenario.as_written()
+    vms = _vms(present, wanted)
+    hosts = _hosts(data, wanted, speeds)
+    settings = (data.get("clusters") or {}).get(wanted.takes[0])
+    made: dict[str, Any] = {
+        "name": str(data["name"]),
+        **({"description": data["description"]} if "description" in data else {}),
+        "run": {key: value for key, value in (data.get("run") or {}).items()},
+        **({"clusters": {wanted.cluster: settings}} if settings else {}),
+        "hosts": hosts,
+    }
+    entries, workloads = _entries(present, data, vms, wanted, speeds)
+    made |= {"vms": entries, "workloads": workloads}
+    made |= _storage(present, data, wanted, entries)
+    rules = _rules(data, entries, hosts)
+    if rules:
+        made["rules"] = rules
+    return scenarios.load(made)
+
+
+def _vms(present: Present, wanted: Wanted) -> list[Vm]:
+    return [vm for name in wanted.takes for vm in present.state(name).guests]
+
+
+def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    many: dict[str, int] = {}
+    for host in wanted.kept:
+        many[host.group] = many.get(host.group, 0) + 1
+    for group, count in many.items():
+        entry = {key: value for key, value in data["hosts"][group].items() if key not in ("count", "cluster", "measured")}
+        found[group] = {**entry, "cluster": wanted.cluster, "count": count, "work_per_cycle": speeds[group]}
+    for name, each in zip(host_groups(wanted)[len(many) :], wanted.new, strict=True):
+        found[name] = {
+            **each.type.host,
+            "cluster": wanted.cluster,
+            "count": each.count,
+            "work_per_cycle": each.work_per_cycle,
+        }
+    return found
+
+
+def host_groups(wanted: Wanted) -> list[str]:
+    """Return the host groups of a candidate in order: those that stay, then new ones."""
+    found = list(dict.fromkeys(host.group for host in wanted.kept))
+    for each in wanted.new:
+        found.append(_free(each.type.name, found))
+    return found
+
+
+def original(group: str) -> str:
+    """Return the present group of VMs like those of a group of a candidate."""
+    return group.removesuffix("-new").removesuffix(GROWN)
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    return name if name not in taken else f"{name}-new"
+
+
+def _entries(
+    present: Present, data: Mapping[str, Any], vms: Sequence[Vm], wanted: Wanted, speeds: Mapping[str, float]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the entries of VMs and of their workloads."""
+    workloads: dict[str, Any] = {}
+    names: dict[tuple[str, int], str] = {}
+    entries: dict[str, Any] = {}
+    of_host = {host.name: host for host in present.hosts}
+    counts: dict[str, int] = {}
+    for vm in vms:
+        counts[vm.group] = counts.get(vm.group, 0) + 1
+    first = {vm.group: vm for vm in reversed(vms)}
+    for group, count in counts.items():
+        written = data["vms"][group]
+        host = of_host[first[group].host]
+        entry = {key: value for key, value in written.items() if key not in (*OF_HOST, "count")}
+        entry["cluster"] = wanted.cluster
+        if isinstance(entry.get("numa"), Mapping) and "nodes" in entry["numa"]:  # bound to nodes of the present host
+            entry["numa"] = {key: value for key, value in entry["numa"].items() if key != "nodes"}
+        workload = data["workloads"][written["workload"]]
+        entry["workload"] = _workload(workloads, names, str(written["workload"]), workload, host, speeds[host.group])
+        entries[group] = {**entry, "count": count} if count > 1 or "count" in written else entry
+        if more := present.copies.get(group, 0):
+            own = {key: value for key, value in entry.items() if key not in ("count", "label")}
+            entries[_free(f"{group}{GROWN}", {**data["vms"], **entries})] = {**own, "count": more}
+    return entries, workloads
+
+
+def _workload(
+    workloads: dict[str, Any],
+    names: dict[tuple[str, int], str],
+    name: str,
+    entry: Mapping[str, Any],
+    host: Host,
+    speed: float,
+) -> str:
+    """Return the name of a workload as measured on a host. Adds it if it is new."""
+    clock = entry.get("reference_clock")
+    hz = round((host.clock_hz if clock is None else _core.frequency_hz(clock)) * speed)
+    if (name, hz) not in names:
+        own = name if name not in workloads else f"{name}-{len(workloads)}"
+        names[name, hz] = own
+        workloads[own] = {**entry, "reference_clock": f"{hz} Hz"}
+    return names[name, hz]
+
+
+def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, entries: dict[str, Any]) -> dict[str, Any]:
+    """Return arrays and pools of the candidate. Pools on replaced hosts are replaced by pools of the new hosts."""
+    found: dict[str, Any] = {}
+    staying = {host.group for host in wanted.kept}
+    for section in ("arrays", "devices"):
+        if data.get(section):
+            found[section] = data[section]
+    pools: dict[str, Any] = {}
+    gone: list[str] = []
+    here = {host.group for host in present.hosts}
+    for name, pool in (data.get("storage") or {}).items():
+        nodes = pool["nodes"] if isinstance(pool["nodes"], list) else [pool["nodes"]]
+        if set(nodes) <= here and not set(nodes) <= staying:
+            gone.append(name)
+        elif not set(nodes) & here:
+            pools[name] = pool
+        else:
+            pools[name] = {**pool, "nodes": [node for node in nodes if node in staying] or nodes}
+    own = [each.type for each in wanted.new if each.type.storage is not None]
+    names = dict(zip((each.type.name for each in wanted.new), host_groups(wanted)[-len(wanted.new) :], strict=True))
+    for each in own:
+        pools[each.name] = {**(each.storage or {}), "nodes": names[each.name]}
+    for entry in entries.values():
+        if entry.get("storage") in gone:
+            for key in ("policy", "vdisk_policies"):
+                entry.pop(key, None)
+            if own:
+                entry["storage"] = own[0].name
+            else:
+                entry.pop("storage")
+    return {**found, **({"storage": pools} if pools else {})}
+
+
+def _rules(data: Mapping[str, Any], entries: Mapping[str, Any], hosts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rules about VMs of the candidate. Rules about replaced hosts are left out."""
+    found = []
+    for rule in data.get("rules") or []:
+        vms = [name for name in rule["vms"] if name in entries]
+        named = rule.get("hosts") or []
+        if not vms or any(host not in hosts for host in named):
+            continue
+        if rule["kind"] in ("keep-together", "keep-apart") and len(vms) < 2 and len(rule["vms"]) > 1:
+            continue
+        found.append({**rule, "vms": vms})
+    return found
+
+
+def rules_left_out(present: Present, made: Scenario) -> list[str]:
+    """Return the names of rules about hosts that a candidate does not keep."""
+    kept = {str(rule["name"]) for rule in made.as_written().get("rules") or []}
+    return sorted({rule.name for rule in present.scenario.inventory.rules if rule.hosts and rule.name not in kept})

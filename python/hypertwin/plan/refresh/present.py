@@ -1,0 +1,131 @@
+"""The present clusters: their VMs, the demand that new hosts have to carry, and the growth to plan for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from hypertwin.documents.capacity import Basis
+from hypertwin.errors import fail
+from hypertwin.language import Cluster, Host, Vm
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.capacity.state import State
+from hypertwin.scenario import Scenario
+
+OLD_DAYS = 90
+"""Age of a measurement in days from which the answer says how old it is."""
+MAX_GROWTH = 10.0
+"""Maximum growth of demand, as a fraction of the present demand."""
+
+_GROWTH = re.compile(r"\s*([0-9]{1,4}(?:\.[0-9]{1,6})?)\s*%\s*(/\s*year|per year)?\s*")
+
+
+def growth(text: str, years: int) -> float:
+    """Return growth in total, as a fraction, from `20%` in total or `5%/year` compounded. Raises ScenarioError."""
+    found = _GROWTH.fullmatch(text)
+    whole = math.nan
+    if found is not None:
+        part = float(found[1]) / 100
+        whole = (1 + part) ** years - 1 if found[2] else part
+    if not 0 <= whole <= MAX_GROWTH:
+        allowed = f"0% to {100 * MAX_GROWTH:.0f}% in total, such as 20% or 5%/year"
+        fail("bad-quantity", "growth", text, allowed, "write 20% for growth in total, 5%/year for compound growth")
+    return whole
+
+
+@dataclass(frozen=True)
+class Present:
+    """Clusters to replace."""
+
+    scenario: Scenario
+    states: tuple[State, ...]
+    """One state per cluster, with limits and demand."""
+    growth: float
+    """Growth of demand to plan for, as a fraction."""
+
+    @staticmethod
+    def of(scenario: Scenario, clusters: Sequence[Cluster], limits: Limits, growth: float) -> Present:
+        """Return the clusters as they are. Raises ScenarioError if one has no host or none has a VM."""
+        states = tuple(State.of(scenario, each, limits) for each in clusters)
+        for state in states:
+            if not state.hosts:
+                fail("unknown-reference", "cluster", state.cluster.name, "a cluster with a host", "name another cluster")
+        if not any(state.guests for state in states):
+            fail("missing-key", "vms", "(missing)", "VMs that new hosts have to carry", "import VMs, or add some")
+        return Present(scenario, states, growth)
+
+    def state(self, cluster: str) -> State:
+        """Return the state of a cluster."""
+        return next(each for each in self.states if each.cluster.name == cluster)
+
+    @property
+    def hosts(self) -> list[Host]:
+        """All hosts of the clusters."""
+        return [host for state in self.states for host in state.hosts]
+
+    @property
+    def vms(self) -> list[Vm]:
+        """All VMs that new hosts have to carry. Storage appliances stay on their hosts, and go with them."""
+        return [vm for state in self.states for vm in state.guests]
+
+    @cached_property
+    def reference(self) -> Host:
+        """Host of the type with the most cores. Work per cycle is relative to its processor."""
+        cores: dict[str, int] = {}
+        for host in self.hosts:
+            cores[host.group] = cores.get(host.group, 0) + host.cores
+        most = max(cores, key=lambda group: (cores[group], group))
+        return next(host for host in self.hosts if host.group == most)
+
+    @property
+    def is_measured(self) -> bool:
+        """True if the CPU demand of every cluster is known."""
+        return all(state.cpu is not None for state in self.states)
+
+    @property
+    def bases(self) -> list[tuple[str, Basis]]:
+        """Basis of the CPU demand of each cluster."""
+        return [(state.cluster.name, state.cpu.basis) for state in self.states if state.cpu is not None]
+
+    def age_days(self, today: date) -> int | None:
+        """Return the age in days of the oldest measurement of demand, or None if its date is unknown."""
+        dates = [basis["at"] for _, basis in self.bases]
+        known = [date.fromisoformat(at[:10]) for at in dates if at is not None]
+        return max(((today - each).days for each in known), default=None)
+
+    @cached_property
+    def copies(self) -> Mapping[str, int]:
+        """Number of additional VMs like those of each group, for the growth.
+
+        VMs are counted in order of size, so that vCPUs and memory grow alike.
+        """
+        found: dict[str, int] = {}
+        for vm in self._copied():
+            found[vm.group] = found.get(vm.group, 0) + 1
+        return found
+
+    def _copied(self) -> Iterator[Vm]:
+        due = 0.5
+        for vm in sorted(self.vms, key=lambda vm: (vm.vcpus, vm.memory_bytes, vm.name)):
+            due += self.growth
+            while due >= 1:
+                due -= 1
+                yield vm
+
+    def share(self, vms: Sequence[Vm]) -> float:
+        """Return the part of the data of all VMs that some VMs have, by their used storage, else by memory."""
+        whole = self.vms
+        used = [vm.measured.storage_used_bytes for vm in whole]
+        known = None not in used and sum(filter(None, used)) > 0
+        weight = (lambda vm: float(vm.measured.storage_used_bytes or 0)) if known else lambda vm: float(vm.memory_bytes)
+        total = sum(map(weight, whole))
+        return sum(map(weight, vms)) / total if total else 0.0
+
+    def vcpu_ratio(self, cluster: str) -> float:
+        """Return the present vCPUs per core of a cluster."""
+        state = self.state(cluster)
+        return sum(vm.vcpus for vm in state.guests) / sum(host.cores for host in state.hosts)
