@@ -357,6 +357,8 @@ def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
         live_migration=True,
         host_groups=tuple(host.name for host in hosts if host.holds(vm)),
         storage_appliance=False,
+        guest_os=None,
+        products=(),
         array=None,
         pool=None,
         vdisks=0,

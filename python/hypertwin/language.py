@@ -214,6 +214,10 @@ class Vm:
     """Host groups of the cluster that can run the VM, by vCPUs, memory, hypervisor and storage."""
     storage_appliance: bool
     """True if the VM is a storage appliance of its host."""
+    guest_os: str | None
+    """Guest operating system, as the source system names it."""
+    products: tuple[str, ...]
+    """Software in the guest that needs a licence."""
     array: str | None
     """Key of the array of the VM in `arrays`."""
     pool: str | None
@@ -464,7 +468,14 @@ def inventory(scenario_json: str) -> Inventory:
         ),
         hosts=tuple(Host(**{**host, "measured": MeasuredHost(**host["measured"])}) for host in found["hosts"]),
         vms=tuple(
-            Vm(**{**vm, "measured": MeasuredVm(**vm["measured"]), "host_groups": tuple(vm["host_groups"])})
+            Vm(
+                **{
+                    **vm,
+                    "measured": MeasuredVm(**vm["measured"]),
+                    "host_groups": tuple(vm["host_groups"]),
+                    "products": tuple(vm["products"]),
+                }
+            )
             for vm in found["vms"]
         ),
         pools=tuple(

@@ -635,7 +635,11 @@ class VmGroup(TypedDict, total=False):
     layer.
     """
     guest: GuestSystem
-    """Guest operating system."""
+    """Guest family and its scheduling."""
+    guest_os: str
+    """Guest operating system as the source names it. It selects licences, and does not change a simulation."""
+    products: Sequence[str]
+    """Software in the guest that needs a licence. It selects licences, and does not change a simulation."""
     workload: str
     """Workload of the VM: a key of `workloads`."""
     load: float

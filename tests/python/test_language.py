@@ -85,6 +85,14 @@ def test_members_are_numbered_where_there_are_several() -> None:
     assert [language.member_names("db", count) for count in (0, 1, 2)] == [[], ["db"], ["db-1", "db-2"]]
 
 
+def test_the_software_of_a_guest_is_kept_as_written() -> None:
+    windows = "Microsoft Windows Server 2022 (64-bit)"
+    keys = {"vms.svm.guest_os": windows, "vms.svm.products": ["sql-server", "oracle-database"]}
+    vm = scenario.loads(TEXT, keys).inventory.vm
+    assert (vm["svm"].guest_os, vm["svm"].products) == (windows, ("sql-server", "oracle-database"))
+    assert (vm["db-1"].guest_os, vm["db-1"].products) == (None, ())
+
+
 def test_versions_compare_as_numbers_and_know_their_options() -> None:
     found = language.hypervisors()
     assert found["esxi-7.0u2"].version == (7, 0, 2)

@@ -293,6 +293,10 @@ pub struct VmMember {
     pub host_groups: Vec<String>,
     /// It serves storage to its host.
     pub storage_appliance: bool,
+    /// Guest operating system, as the source names it; `None` if unknown.
+    pub guest_os: Option<String>,
+    /// Software in the guest that needs a licence.
+    pub products: Vec<String>,
     /// Array that holds its virtual disks.
     pub array: Option<String>,
     /// Pool that holds its virtual disks.
@@ -590,6 +594,8 @@ fn vms_of(
         live_migration: group.live_migration && !group.storage_appliance,
         host_groups: Vec::new(),
         storage_appliance: group.storage_appliance,
+        guest_os: group.guest_os.clone(),
+        products: group.products.clone(),
         array: group.array.clone(),
         pool: group.storage.clone(),
         vdisks: workload.map_or(0, |workload| group.vdisks_of_end(workload)),

@@ -608,6 +608,56 @@ fn rules_name_what_is_there() {
 }
 
 #[test]
+fn software_of_a_guest_is_in_the_inventory() {
+    let db = |more: Value| {
+        changed(&[
+            ("/vms/db/guest_os", more["os"].clone()),
+            ("/vms/db/products", more["of"].clone()),
+        ])
+    };
+    let longest = "x".repeat(200);
+    let inventory = read(&db(json!({"os": longest, "of": ["sql-server"]})))
+        .unwrap()
+        .inventory();
+    let facts: Vec<_> = inventory
+        .vms
+        .iter()
+        .map(|vm| (vm.group.as_str(), vm.guest_os.as_deref(), &vm.products[..]))
+        .collect();
+    assert!(
+        facts.contains(&("db", Some(longest.as_str()), &["sql-server".to_owned()][..])),
+        "{facts:?}"
+    );
+    assert!(facts.contains(&("web", None, &[][..])), "{facts:?}");
+    for (wrong, path, code) in [
+        (
+            json!({"os": "x".repeat(201), "of": []}),
+            "vms.db.guest_os",
+            "out-of-range",
+        ),
+        (json!({"os": "", "of": []}), "vms.db.guest_os", "out-of-range"),
+        (json!({"os": "a\nb", "of": []}), "vms.db.guest_os", "bad-name"),
+        (
+            json!({"os": "a", "of": ["x".repeat(65)]}),
+            "vms.db.products.0",
+            "out-of-range",
+        ),
+        (
+            json!({"os": "a", "of": ["x", "a\u{7}"]}),
+            "vms.db.products.1",
+            "bad-name",
+        ),
+        (
+            json!({"os": "a", "of": vec!["x"; 33]}),
+            "vms.db.products",
+            "out-of-range",
+        ),
+    ] {
+        assert_eq!(codes(&db(wrong)), [(path.to_owned(), code.to_owned())]);
+    }
+}
+
+#[test]
 fn hostile_text_is_one_mistake() {
     for text in [
         "",
@@ -821,6 +871,8 @@ fn vm() -> impl Strategy<Value = VmGroup> {
                 kind: Some(GuestKind::Windows),
                 time_slice: Duration::from_millis(3),
             },
+            guest_os: bound.then(|| "Debian GNU/Linux 12 (64-bit)".to_owned()),
+            products: vec!["sql-server".to_owned(); count as usize],
             workload: "w".to_owned(),
             load: 1.5,
             load_steps: steps

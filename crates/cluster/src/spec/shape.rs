@@ -52,3 +52,12 @@ pub(super) fn name_keys(schema: &mut Schema) {
         }),
     );
 }
+
+/// Makes a forbidden character in a text of a list a bad name.
+pub(super) fn lines_of_text(schema: &mut Schema) {
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        let allowed = format!("1 to {} characters on one line", items["maxLength"]);
+        items.insert("x-code".to_owned(), json!("bad-name"));
+        items.insert("x-allowed".to_owned(), json!(allowed));
+    }
+}

@@ -8,7 +8,7 @@ use super::defaults::{is_default, one, one_f64, yes};
 use super::hypervisor::Family;
 use super::measured::MeasuredVm;
 use super::memory::MemoryShares;
-use super::shape::plain_enum;
+use super::shape::{lines_of_text, plain_enum};
 use super::workload::Workload;
 use crate::quantity::{Bytes, Duration, Frequency};
 
@@ -134,9 +134,27 @@ pub struct VmGroup {
     /// The VM serves storage to its host (Nutanix CVM, ScaleIO SVM). Its CPU counts as a cost of the storage layer.
     #[serde(default, skip_serializing_if = "is_false")]
     pub storage_appliance: bool,
-    /// Guest operating system.
+    /// Guest family and its scheduling.
     #[serde(default)]
     pub guest: GuestSystem,
+    /// Guest operating system as the source names it. It selects licences, and does not change a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 200),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 200 characters on one line", "examples" = ["Microsoft Windows Server 2022 (64-bit)"]))]
+    pub guest_os: Option<String>,
+    /// Software in the guest that needs a licence. It selects licences, and does not change a simulation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 32),
+        inner(length(min = 1, max = 64), regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")),
+        extend("examples" = [["sql-server", "oracle-database"]]),
+        transform = lines_of_text
+    )]
+    pub products: Vec<String>,
     /// Workload of the VM: a key of `workloads`.
     #[schemars(length(min = 1, max = 64), extend("examples" = ["oltp"]))]
     pub workload: String,

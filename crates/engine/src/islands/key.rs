@@ -112,6 +112,8 @@ impl Islands {
             count: 1,
             host: None,
             host_is_guess: false,
+            guest_os: None,
+            products: Vec::new(),
             measured: None,
             ..spec.clone()
         };

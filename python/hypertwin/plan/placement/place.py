@@ -271,6 +271,8 @@ def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
         live_migration=True,
         host_groups=tuple(dict.fromkeys(host.group for host in problem.hosts if _fits(asked, host))),
         storage_appliance=False,
+        guest_os=None,
+        products=(),
         array=None,
         pool=None,
         vdisks=0,
