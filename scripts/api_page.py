@@ -59,12 +59,12 @@ goes through it.
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Scenarios": ("Scenario", "load", "example", "examples", "import_cluster", "presets", "devices", "schema"),
     "Questions": (
-        *("simulate", "density", "capacity", "plan_survive", "plan_balance", "plan_evacuate", "plan_place"),
+        *("simulate", "density", "capacity", "plan_survive", "plan_balance", "plan_evacuate", "plan_place", "plan_refresh"),
         *("size", "vnuma", "durability", "calibrate", "validate", "diagnose", "telemetry"),
         "compare",
     ),
     "Answers": (
-        *("Answer", "Record", "Result", "Density", "Capacity", "Planned", "Sizing", "Layout", "Durability"),
+        *("Answer", "Record", "Result", "Density", "Capacity", "Planned", "Refreshed", "Sizing", "Layout", "Durability"),
         *("Calibration", "Validation", "Diagnosis", "Telemetry", "Comparison"),
     ),
     "Errors": ("HypertwinError", "ScenarioError", "SourceError", "RunError"),

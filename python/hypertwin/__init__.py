@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hypertwin.errors import HypertwinError, RunError, ScenarioError, SourceError
     from hypertwin.plan.density import Density, density
     from hypertwin.plan.placement.planning import Planned, plan_balance, plan_evacuate, plan_place, plan_survive
+    from hypertwin.plan.refresh.answer import Refreshed, plan_refresh
     from hypertwin.questions import (
         Capacity,
         Comparison,
@@ -80,6 +81,7 @@ else:
         "errors": "HypertwinError RunError ScenarioError SourceError",
         "plan.density": "Density density",
         "plan.placement.planning": "Planned plan_balance plan_evacuate plan_place plan_survive",
+        "plan.refresh.answer": "Refreshed plan_refresh",
         "questions": (
             "Capacity Comparison Diagnosis Durability Layout Sizing Telemetry Validation capacity compare "
             "diagnose durability example examples import_cluster presets schema simulate size "
@@ -116,6 +118,7 @@ __all__ = [
     "Layout",
     "Planned",
     "Record",
+    "Refreshed",
     "Result",
     "RunError",
     "Scenario",
@@ -138,6 +141,7 @@ __all__ = [
     "plan_balance",
     "plan_evacuate",
     "plan_place",
+    "plan_refresh",
     "plan_survive",
     "presets",
     "schema",

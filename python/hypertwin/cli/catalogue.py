@@ -19,7 +19,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Plan": {
         "capacity": "Show capacity, failover headroom and VMs remaining",
-        "plan": "Plan VM placement: failover check, balance, maintenance, new VMs",
+        "plan": "Plan VM placement and new hosts: failover, balance, maintenance, refresh",
         "density": "Find how many VMs meet service-level objectives",
         "size": "Size a VM: vCPUs, sockets and NUMA nodes, with the change to paste",
         "vnuma": "Show the virtual NUMA nodes of a VM, and their host nodes",

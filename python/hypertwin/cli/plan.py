@@ -1,4 +1,4 @@
-"""`hypertwin plan`: failover, balance, evacuation and placement of VMs."""
+"""`hypertwin plan`: failover, balance, evacuation and placement of VMs, and replacement of hosts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from hypertwin.cli.commands import App, Input
 from hypertwin.errors import fail
 from hypertwin.extras import needs
 from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
+from hypertwin.plan.refresh.options import Refresh
 from hypertwin.report import conditions, placement, registry
 from hypertwin.scenario import Scenario
 
 if TYPE_CHECKING:
     from hypertwin.plan.placement import planning
 
-app = App("Plan VM placement: failover, balance, maintenance, new VMs; with proof, verified by simulation.")
+app = App("Plan VM placement and new hosts: failover, balance, maintenance, refresh; with proof and simulation.")
 
 
 class FailOn(enum.StrEnum):
@@ -132,6 +133,61 @@ def place(
 ) -> None:
     """Place new VMs, or repack all, with N-1 failover."""
     _plan("plan_place", path, asked, _Shown(form, report, fail_on, out))
+
+
+class RefreshFailOn(enum.StrEnum):
+    """Conditions that fail a refresh."""
+
+    slower = "slower"
+    unproven = "unproven"
+    unpriced = "unpriced"
+
+
+@app.command(
+    examples=[
+        "hypertwin plan refresh cluster.yaml --host-type r760.yaml --growth 20% --report hosts.html",
+        "hypertwin plan refresh cluster.yaml --host-type r760.yaml --prices prices.yaml -o hosts.xlsx",
+    ]
+)
+def refresh(
+    path: Cluster,
+    *,
+    asked: Refresh,
+    best: Annotated[
+        Path | None,
+        typer.Option(metavar="PLAN.yaml", help="Write the scenario of the best candidate (of one cluster)."),
+    ] = None,
+    fail_on: Annotated[
+        list[RefreshFailOn] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="CONDITION",
+            help="Exit with 1 if the best candidate: is slower than now (slower); might need fewer hosts (unproven); "
+            "has costs without a price (unpriced). Repeatable.",
+        ),
+    ] = None,
+    form: options.Form = None,
+    out: options.Out = None,
+    report: options.Report = None,
+) -> None:
+    """Find hosts that replace the present ones: how many of each type, cost, energy, and whether they are as fast."""
+    needs("plan", "hypertwin plan")
+    from hypertwin.plan.refresh.answer import plan_refresh  # numpy takes longer than the help
+
+    output.check(registry.REFRESH, form, out, report)
+    writing.check_writable(output.file_of(best))
+    writing.check_ending(output.file_of(best), (".yaml", ".yml"), "a scenario is YAML")
+    with mistakes.as_typed(), progress.labelled_bar() as update:
+        found = plan_refresh(path, **vars(replace(asked, progress=update)))
+    document = found.document
+    if best is not None and document["best"] in found.scenarios:
+        output.write_file(output.file_of(best), found.scenarios[document["best"]])
+    elif best is not None:
+        streams.warn(f"{best} was not written: {'no candidate' if document['best'] is None else 'several clusters'}")
+    output.show(registry.REFRESH, document, form, out, report)
+    if document["best"] is None:
+        raise typer.Exit(1)
+    output.fail_on(conditions.REFRESH, fail_on or (), document)
 
 
 @dataclass(frozen=True)

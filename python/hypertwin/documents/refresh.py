@@ -128,6 +128,8 @@ class ClusterPlan(TypedDict):
     """Data to hold with growth, for host types with disks, otherwise None."""
     usable_gib: float | None
     """Data that the pool can hold, with room to recover from the loss of a host."""
+    limited_by: str
+    """Resource with the least headroom after a failure: `cpu`, `memory` or `vcpus`."""
     survives: bool
     """True if every VM that restarts has a host after every planned failure."""
 
@@ -167,6 +169,8 @@ class Candidate(TypedDict):
     clusters: list[ClusterPlan]
     numa: list[NumaFit]
     twin: Twin | None
+    slower: bool | None
+    """True if VMs respond noticeably slower than on the present hosts, or None if not simulated."""
     energy: Energy | None
     costs: Costs | None
     verdict: str
@@ -194,6 +198,8 @@ class Demand(TypedDict):
     is_measured: bool
     text: list[str]
     age_days: int | None
+    is_old: bool
+    """True if the measurement is too old for a purchase."""
     cpu_ghz: float | None
     """CPU demand with growth, in GHz of the reference host."""
     memory_gib: float

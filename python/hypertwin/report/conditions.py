@@ -12,6 +12,7 @@ from hypertwin.documents.capacity import Capacity, Cluster
 from hypertwin.documents.diagnosis import SEVERITIES, Findings, Severity
 from hypertwin.documents.placement import Plan
 from hypertwin.documents.plan import Density
+from hypertwin.documents.refresh import Candidate, Refresh
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.validation import Row
 from hypertwin.report.points import unsteady, varying_paths, where
@@ -106,6 +107,12 @@ def _slo(found: Plan) -> str:
     return some([name for name, state in states.items() if state is not None and not state["meets"]])
 
 
+def _of_best(found: Refresh, holds: Callable[[Candidate], bool]) -> str:
+    """Return the name of the best candidate of a refresh if a condition holds for it."""
+    best = next((each for each in found["candidates"] if each["name"] == found["best"]), None)
+    return best["name"] if best is not None and holds(best) else ""
+
+
 def _regression(rows: Sequence[Row]) -> str:
     return _missed([row for row in rows if row["promised"] and not row["pass"]])
 
@@ -146,6 +153,15 @@ on average. (3) A count has no steady state.
 PLACEMENT: Mapping[str, Condition] = {"moves": _moves, "unproven": _unproven, "slo": _slo}
 """Conditions in this order: (1) VMs have to move. (2) The plan is not proven optimal. (3) The simulation misses an
 objective (`--slo`) with the plan or after a failure.
+"""
+
+REFRESH: Mapping[str, Condition] = {
+    "slower": lambda found: _of_best(found, lambda each: bool(each["slower"])),
+    "unproven": lambda found: _of_best(found, lambda each: not all(one["proven"] for one in each["clusters"])),
+    "unpriced": lambda found: _of_best(found, lambda each: each["costs"] is None or bool(each["costs"]["unpriced"])),
+}
+"""Conditions of the best candidate in this order: (1) it is slower than the present hosts. (2) Fewer hosts might be
+enough. (3) A cost has no price.
 """
 
 VALIDATION: Mapping[str, Condition] = {"regression": _regression, "any": _any_missed, "never": lambda _rows: ""}

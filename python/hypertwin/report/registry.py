@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hypertwin.documents.page import Made
     from hypertwin.documents.placement import Plan
     from hypertwin.documents.presets import Presets
+    from hypertwin.documents.refresh import Refresh
     from hypertwin.documents.simulation import Simulation
     from hypertwin.documents.telemetry import Telemetry
     from hypertwin.documents.validation import Row
@@ -117,6 +118,7 @@ VALIDATION: Views[Sequence[Row]] = _of("comparison.view", "files.records_csv", p
 DENSITY: Views[planned.Density] = _of("density.view", "points", page="density")
 CAPACITY: Views[Capacity] = _of("capacity.view", "capacity.csv", page="capacity")
 PLACEMENT: Views[Plan] = _of("placement.view", "placement.csv", page="placement")
+REFRESH: Views[Refresh] = _of("refresh.view", "refresh.csv", page="refresh")
 DURABILITY: Views[planned.DurabilityDocument] = _of("durability.view", "schemes", page="durability")
 SIZING: Views[planned.Sizing] = _of("sizing.view", "candidates", page="size")
 LAYOUT: Views[planned.AdvisedLayout] = _of("sizing.layout_view", "clients", page="vnuma", drawn="topology.terminal")

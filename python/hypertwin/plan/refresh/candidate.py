@@ -6,7 +6,7 @@ therefore get the clock of their present host as `reference_clock`, and hosts ge
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,6 @@ from hypertwin.language import Host, Vm
 from hypertwin.plan.refresh.host_type import HostType
 from hypertwin.plan.refresh.present import Present
 from hypertwin.scenario import Scenario
-
-GROWN = "-more"
-"""End of the name of the VMs that growth adds to a group."""
 
 OF_HOST = ("host", "host_is_guess", "affinity", "cluster")
 """Keys of a VM about its present host, which are not kept."""
@@ -94,8 +91,8 @@ def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float])
     for group, count in many.items():
         entry = {key: value for key, value in data["hosts"][group].items() if key not in ("count", "cluster", "measured")}
         found[group] = {**entry, "cluster": wanted.cluster, "count": count, "work_per_cycle": speeds[group]}
-    for name, each in zip(host_groups(wanted)[len(many) :], wanted.new, strict=True):
-        found[name] = {
+    for each in wanted.new:
+        found[each.type.name] = {
             **each.type.host,
             "cluster": wanted.cluster,
             "count": each.count,
@@ -106,19 +103,7 @@ def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float])
 
 def host_groups(wanted: Wanted) -> list[str]:
     """Return the host groups of a candidate in order: those that stay, then new ones."""
-    found = list(dict.fromkeys(host.group for host in wanted.kept))
-    for each in wanted.new:
-        found.append(_free(each.type.name, found))
-    return found
-
-
-def original(group: str) -> str:
-    """Return the present group of VMs like those of a group of a candidate."""
-    return group.removesuffix("-new").removesuffix(GROWN)
-
-
-def _free(name: str, taken: Container[str]) -> str:
-    return name if name not in taken else f"{name}-new"
+    return [*dict.fromkeys(host.group for host in wanted.kept), *(each.type.name for each in wanted.new)]
 
 
 def _entries(
@@ -143,9 +128,10 @@ def _entries(
         workload = data["workloads"][written["workload"]]
         entry["workload"] = _workload(workloads, names, str(written["workload"]), workload, host, speeds[host.group])
         entries[group] = {**entry, "count": count} if count > 1 or "count" in written else entry
-        if more := present.copies.get(group, 0):
-            own = {key: value for key, value in entry.items() if key not in ("count", "label")}
-            entries[_free(f"{group}{GROWN}", {**data["vms"], **entries})] = {**own, "count": more}
+    for name, group in present.grown.items():
+        if group in counts:
+            own = {key: value for key, value in entries[group].items() if key not in ("count", "label")}
+            entries[name] = {**own, "count": present.copies[group]}
     return entries, workloads
 
 
@@ -186,9 +172,8 @@ def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, entries:
         else:
             pools[name] = {**pool, "nodes": [node for node in nodes if node in staying] or nodes}
     own = [each.type for each in wanted.new if each.type.storage is not None]
-    names = dict(zip((each.type.name for each in wanted.new), host_groups(wanted)[-len(wanted.new) :], strict=True))
     for each in own:
-        pools[each.name] = {**(each.storage or {}), "nodes": names[each.name]}
+        pools[each.name] = {**(each.storage or {}), "nodes": each.name}
     for entry in entries.values():
         if entry.get("storage") in gone:
             for key in ("policy", "vdisk_policies"):

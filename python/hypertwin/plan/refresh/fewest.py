@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hypertwin.language import Cluster
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement import balance, bounds, place, policies
 from hypertwin.plan.placement.failures import Failures, failures_of
@@ -36,18 +37,18 @@ class Made:
     @staticmethod
     def of(
         scenario: Scenario,
+        cluster: Cluster,
         limits: Limits,
         demand: Mapping[str, float] | None,
         memory: Memory,
         groups: Sequence[str],
         speeds: Mapping[str, float] | None = None,
     ) -> Made:
-        """Return the problem of the only cluster of a scenario, with host groups in order of their choice.
+        """Return the problem of a cluster of a scenario, with host groups in order of their choice.
 
         `demand` is the CPU demand of VMs by name, in MHz of a host with `work_per_cycle` 1, or None if unknown.
         `speeds` has factors on the CPU of host groups.
         """
-        cluster = scenario.inventory.clusters[0]
         made = _with_cpu(problem(scenario, cluster, limits, memory=memory), limits, demand, speeds or {})
         off = [name for name in policies.POLICIES if name != KEPT_POLICY]
         made, _ = policies.apply(made, scenario, {}, off)
@@ -121,15 +122,19 @@ def _with_cpu(
     made: Problem, limits: Limits, demand: Mapping[str, float] | None, speeds: Mapping[str, float]
 ) -> Problem:
     """Return the problem with this CPU demand, instead of the demand that its scenario states."""
+    fixed = np.zeros(len(made.hosts))  # by storage appliances
+    if "cpu" in made.resources:
+        at = made.resources.index("cpu")
+        fixed = np.maximum(0.0, limits.cpu * made.capacity[:, at] - made.rooms[:, at])
     rest = [each for each, name in enumerate(made.resources) if name != "cpu"]
     names = tuple(made.resources[each] for each in rest)
     columns: dict[str, Floats] = {key: getattr(made, key)[:, rest] for key in ("sizes", "capacity", "rooms", "failover")}
     if demand is not None:
         mhz = [max(demand[vm.name], vm.reservation_hz / 1e6) for vm in made.vms]
-        whole = np.array(
-            [host.cores * host.clock_hz / 1e6 * host.work_per_cycle * speeds.get(host.group, 1.0) for host in made.hosts]
-        )
-        of_vms: Sequence[Floats] = (np.array(mhz, float), whole, limits.cpu * whole, limits.cpu * whole)
+        speed = np.array([host.work_per_cycle * speeds.get(host.group, 1.0) for host in made.hosts], float)
+        whole = speed * np.array([host.cores * host.clock_hz / 1e6 for host in made.hosts], float)
+        room = np.maximum(0.0, limits.cpu * whole - fixed * speed)
+        of_vms: Sequence[Floats] = (np.array(mhz, float), whole, room, room)
         for (key, column), first in zip(columns.items(), of_vms, strict=True):
             columns[key] = np.column_stack([first, column])
         names = ("cpu", *names)

@@ -39,6 +39,9 @@ MAX_RACK_UNITS, MAX_WATTS = 64, 100_000
 
 KEYS = ("name", "host", "storage", "rack_units", "watts", "sold_in", "at_least", "at_most")
 
+NODES = (1, 4, 8, 16)
+"""Numbers of hosts with which a host type is checked."""
+
 FORM = "a mapping with the keys of a host, such as {sockets: 2, cores_per_socket: 32, ...}"
 
 
@@ -63,7 +66,7 @@ class HostType:
     @cached_property
     def facts(self) -> Host:
         """A single host of this type."""
-        return self.scenario(1).inventory.hosts[0]
+        return _smallest(self).inventory.hosts[0]
 
     def scenario(self, hosts: int) -> Scenario:
         """Return a scenario with some hosts of this type and no VM. Raises ScenarioError."""
@@ -85,22 +88,13 @@ class HostType:
             return 0.0
         return found.usable
 
+    @cached_property
     def raw_bytes(self) -> float:
-        """Return the raw capacity of the disks of one host in bytes."""
+        """Raw capacity of the disks of one host in bytes."""
         if self.storage is None:
             return 0.0
-        pool = self.scenario(self._nodes()).data["storage"][self.name]
+        pool = _smallest(self).data["storage"][self.name]
         return sum(space.disks_of_host(pool))
-
-    def _nodes(self) -> int:
-        return next((many for many in range(1, 17) if self._is_valid(many)), 1)
-
-    def _is_valid(self, hosts: int) -> bool:
-        try:
-            self.scenario(hosts)
-        except ScenarioError:
-            return False
-        return True
 
     def whole(self, hosts: int) -> int:
         """Return the smallest number of hosts that is at least `hosts` and can be bought."""
@@ -145,7 +139,7 @@ def _read(path: Path) -> HostType:
     made = _made(data, file, mistakes)
     if made is not None:
         try:
-            _checked(made)
+            _smallest(made)
         except ScenarioError as error:
             mistakes.extend(replace(each, path=_own_path(each.path, made.name)) for each in error.mistakes)
     if mistakes or made is None:
@@ -194,18 +188,16 @@ def _made(data: Mapping[str, Any], file: str, mistakes: list[Mistake]) -> HostTy
     )
 
 
-def _checked(made: HostType) -> None:
-    """Raise ScenarioError if a scenario with hosts of this type is invalid. A pool needs a minimum of nodes."""
+def _smallest(made: HostType) -> Scenario:
+    """Return a scenario with a few hosts of this type, because a pool needs a minimum of nodes. Raises ScenarioError."""
     first: ScenarioError | None = None
-    for many in (max(1, made.at_least), 4, 8, 16):
+    for many in NODES:
         try:
-            made.scenario(many)
+            return made.scenario(many)
         except ScenarioError as error:
             first = first or error
-        else:
-            return
-    if first is not None:
-        raise first
+    assert first is not None
+    raise first
 
 
 def _own_path(path: str, name: str) -> str:

@@ -10,7 +10,8 @@ from itertools import permutations
 
 import numpy as np
 
-from hypertwin.language import Host, Vm
+from hypertwin.language import Cluster, Host, Vm
+from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement.problem import Ints, Memory
 from hypertwin.plan.refresh import candidate
@@ -155,19 +156,35 @@ class Planner:
         scenario = candidate.scenario(self.present, wanted, work_per_cycle(self.speeds))
         groups = candidate.host_groups(wanted)
         of_group = {groups[-1 - at]: factor for at, factor in enumerate(reversed(list((speeds or {}).values())))}
-        return Made.of(scenario, self._limits(choice), self._demand(scenario), self.memory, groups, of_group)
+        cluster = scenario.inventory.clusters[0]
+        demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
+        return Made.of(scenario, cluster, self.limits_of(choice.takes), demand, self.memory, groups, of_group)
 
-    def _limits(self, choice: Choice) -> Limits:
+    def as_is(self, scenario: Scenario, cluster: Cluster) -> Made:
+        """Return the problem of a present cluster."""
+        demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
+        groups = list(dict.fromkeys(host.group for host in scenario.inventory.hosts))
+        speeds = work_per_cycle(self.speeds)
+        return Made.of(scenario, cluster, self.limits_of((cluster.name,)), demand, self.memory, groups, speeds)
+
+    def limits_of(self, clusters: Sequence[str]) -> Limits:
+        """Return the limits for VMs of some clusters. Without measured demand, they keep their vCPUs per core."""
         if self.present.is_measured or self.limits.vcpu_ratio is not None:
             return self.limits
-        return replace(self.limits, vcpu_ratio=max(map(self.present.vcpu_ratio, choice.takes)))
-
-    def _demand(self, scenario: Scenario) -> Mapping[str, float] | None:
-        """Return the CPU demand of each VM of a candidate, in MHz of the reference host, or None if unknown."""
-        return self.present_demand.of_scenario(scenario) if self.present.is_measured else None
+        return replace(self.limits, vcpu_ratio=max(map(self.present.vcpu_ratio, clusters)))
 
     @cached_property
-    def present_demand(self) -> Demand:
+    def mean_part(self) -> float | None:
+        """Mean CPU demand of all VMs, as a fraction of the demand that hosts have to carry, or None if unknown."""
+        of = self.present
+        means = [demand.cpu(of.scenario, state.cluster, state.vms, "mean") for state in of.states]
+        if not of.is_measured or None in means:
+            return None
+        whole = math.fsum(state.cpu.value for state in of.states if state.cpu is not None)
+        return math.fsum(each.value for each in means if each is not None) / whole if whole else 0.0
+
+    @cached_property
+    def demand(self) -> Demand:
         """Demand of present VMs."""
         return Demand.of(self.present, work_per_cycle(self.speeds))
 
@@ -180,8 +197,8 @@ class Planner:
         found = [grown * sum(vm.memory_bytes for vm in vms) / max(own, 1.0)]
         if self.present.is_measured:
             room = self.limits.cpu * host.cores * host.clock_hz / 1e6 * self.speeds[choice.last.name].work_per_cycle
-            found.append(grown * sum(self.present_demand.mhz[vm.name] for vm in vms) / room)
-        ratio = self._limits(choice).vcpu_ratio
+            found.append(grown * sum(self.demand.mhz[vm.name] for vm in vms) / room)
+        ratio = self.limits_of(choice.takes).vcpu_ratio
         if ratio is not None:
             found.append(grown * sum(vm.vcpus for vm in vms) / (ratio * host.cores))
         return min(MAX_HOSTS, math.ceil(max(found)))
@@ -235,12 +252,13 @@ class Demand:
             for vm in state.guests:
                 mhz[vm.name] = used.get(vm.name, 0.0) * speeds[group[vm.host]]
                 sums.setdefault(vm.group, []).append(mhz[vm.name])
-        return Demand(mhz, {name: math.fsum(each) / len(each) for name, each in sums.items()})
+        mean = {name: math.fsum(each) / len(each) for name, each in sums.items()}
+        return Demand(mhz, mean | {name: mean[group] for name, group in present.grown.items()})
 
     def of_scenario(self, scenario: Scenario) -> dict[str, float]:
         """Return the demand of each VM of a candidate."""
         return {
-            vm.name: self.mhz[vm.name] if vm.name in self.mhz else self.of_group[candidate.original(vm.group)]
+            vm.name: self.mhz[vm.name] if vm.name in self.mhz else self.of_group[vm.group]
             for vm in scenario.inventory.vms
         }
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import count
 
 from hypertwin.documents.capacity import Basis
 from hypertwin.errors import fail
@@ -107,6 +108,13 @@ class Present:
         for vm in self._copied():
             found[vm.group] = found.get(vm.group, 0) + 1
         return found
+
+    @cached_property
+    def grown(self) -> Mapping[str, str]:
+        """Present group of the VMs of each group that growth adds, by the name of the new group."""
+        taken = set(self.scenario.data["vms"])
+        names = (name for number in count(1) if (name := f"grown-{number}") not in taken)
+        return dict(zip(names, self.copies, strict=False))
 
     def _copied(self) -> Iterator[Vm]:
         due = 0.5

@@ -90,7 +90,7 @@ def speed(name: str, host: Host, reference: Host, place: str) -> Speed:
                 f"{each.text} Set {where} to the model that the vendor names",
             )
     against = ratio(found, base)
-    cycles = (host.busy_clock_hz * _yield(host)) / (reference.busy_clock_hz * _yield(reference))
+    cycles = (host.busy_clock_hz * smt_yield(host)) / (reference.busy_clock_hz * smt_yield(reference))
     return Speed(
         name, host, found, (against.low, against.value, against.high), against.value / cycles, against.text
     )
@@ -106,7 +106,8 @@ def is_same(one: Host, other: Host) -> bool:
     )
 
 
-def _yield(host: Host) -> float:
+def smt_yield(host: Host) -> float:
+    """Return the throughput of a core with all its threads busy, over that of one busy thread."""
     return SMT_YIELD if host.threads_per_core > 1 else 1.0
 
 

@@ -1,0 +1,68 @@
+"""Power and energy of hosts at their mean load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from hypertwin.documents import refresh as documents
+from hypertwin.language import Host
+from hypertwin.plan.refresh.speed import smt_yield
+from hypertwin.published.power import Power, kwh, power
+
+HOURS = 8_766
+"""Hours of a year, with leap years."""
+
+Watts = Mapping[str, tuple[float, float] | None]
+"""Measured power of host groups in watts, idle and at the highest throughput, or None if not measured."""
+
+
+def load(host: Host, used_pct: float) -> float:
+    """Return the load of a host, as a fraction of its highest throughput, from its CPU usage in per cent.
+
+    Usage refers to cores x nominal clock. The highest throughput has both threads of all cores busy, at the clock that
+    all cores sustain.
+    """
+    most = host.busy_clock_hz / host.clock_hz * smt_yield(host)
+    return min(1.0, max(0.0, used_pct / 100 / most))
+
+
+def energy(
+    hosts: Sequence[Host], used_pct: Mapping[str, float], watts: Watts, origin: Literal["twin", "demand"]
+) -> documents.Energy | None:
+    """Return the power of hosts whose CPU usage is known, or None if the power of one is unknown."""
+    known: dict[str, Power] = {}
+    low = middle = high = weight = whole = 0.0
+    texts: dict[str, None] = {}
+    origins: dict[str, None] = {}
+    for host in hosts:
+        if host.group not in known:
+            idle, full = watts.get(host.group) or (None, None)
+            known[host.group] = power(
+                host.cpu_model,
+                sockets=host.processors,
+                memory_gib=host.memory_bytes / 2**30,
+                watts_idle=idle,
+                watts_full=full,
+            )
+        at = load(host, used_pct.get(host.name, 0.0))
+        found = known[host.group].watts(at)
+        texts[known[host.group].text] = None
+        if found is None:
+            return None
+        if known[host.group].source:
+            origins[known[host.group].source or ""] = None
+        low, middle, high = low + found[0], middle + found[1], high + found[2]
+        weight, whole = weight + at * host.cores, whole + host.cores
+    return {
+        "load_pct": 100 * weight / whole if whole else 0.0,
+        "load_from": origin,
+        "watts": middle,
+        "watts_low": low,
+        "watts_high": high,
+        "kwh_per_year": kwh(middle, HOURS),
+        "kwh_per_year_low": kwh(low, HOURS),
+        "kwh_per_year_high": kwh(high, HOURS),
+        "text": list(texts),
+        "source": list(origins),
+    }

@@ -1,0 +1,94 @@
+"""Costs of a candidate: its hosts and VMs as an estate, priced by the user's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hypertwin.cost import sensitivity as sensitivities
+from hypertwin.cost import years
+from hypertwin.cost.estate import Cluster, Estate, Hosts, Vm
+from hypertwin.cost.prices import Prices
+from hypertwin.documents import refresh as documents
+from hypertwin.documents.cost import Costs, Sensitivity
+from hypertwin.language import Host
+from hypertwin.plan.refresh.fewest import Made
+from hypertwin.plan.refresh.host_type import HostType
+
+PRESENT = "present"
+"""Name of present hosts in the file of prices."""
+
+GIB, TIB = 2**30, 2**40
+
+
+def costs(
+    made: Sequence[Made],
+    types: Sequence[HostType],
+    prices: Prices | None,
+    over: int,
+    failures: int,
+    energy: documents.Energy | None,
+) -> Costs:
+    """Return the costs of clusters over a number of years. Without a file of prices nothing has a price."""
+    kwh = None
+    if energy is not None:
+        kwh = energy["kwh_per_year_low"], energy["kwh_per_year"], energy["kwh_per_year_high"]
+    estate = Estate(tuple(_cluster(each, types) for each in made))
+    return years.lines(
+        estate, prices or Prices(), over, kwh, failures, bought={each.name for each in types} - {PRESENT}
+    )
+
+
+def _cluster(made: Made, types: Sequence[HostType]) -> Cluster:
+    counts: dict[Hosts, int] = {}
+    for host in made.problem.hosts:
+        one = _hosts(host, {each.name: each for each in types})
+        counts[one] = counts.get(one, 0) + 1
+    hosts = (Hosts(**{**vars(one), "count": count}) for one, count in counts.items())
+    vms = tuple(
+        Vm(vm.name, vm.called, vm.vcpus, vm.memory_bytes / GIB, vm.guest_os, vm.products) for vm in made.problem.vms
+    )
+    return Cluster(made.problem.cluster, tuple(hosts), vms)
+
+
+def _hosts(host: Host, types: Mapping[str, HostType]) -> Hosts:
+    """Return one host under the name of its prices."""
+    type_ = types.get(host.group)
+    return Hosts(
+        name=PRESENT if type_ is None else type_.name,
+        count=1,
+        processors=host.processors,
+        cores=host.cores,
+        threads_per_core=host.threads_per_core,
+        memory_gib=host.memory_bytes / GIB,
+        raw_tib=0.0 if type_ is None else type_.raw_bytes / TIB,
+        rack_units=None if type_ is None else type_.rack_units,
+    )
+
+
+def purchases(prices: Prices | None, names: Sequence[str]) -> dict[str, float] | None:
+    """Return the purchase price of each host type, or None if one has none."""
+    found = {name: prices.hosts[name].purchase for name in names if prices is not None and name in prices.hosts}
+    amounts = {name: price.amount for name, price in found.items() if price is not None}
+    return amounts if len(amounts) == len(names) else None
+
+
+def are_comparable(found: Sequence[documents.Candidate]) -> bool:
+    """True if the costs of all candidates have prices, and lack the same kinds of costs, if any."""
+    missing = {
+        tuple(sorted({line["kind"] for line in each["costs"]["lines"] if line["total"] is None}))
+        for each in found
+        if each["costs"] is not None and each["costs"]["total"] is not None
+    }
+    priced = all(each["costs"] is not None and each["costs"]["total"] is not None for each in found)
+    return bool(found) and priced and len(missing) == 1
+
+
+def worth(found: documents.Candidate) -> float:
+    """Return the present value of all costs of a candidate, or 0 if nothing has a price."""
+    return (found["costs"] or {}).get("discounted") or 0.0
+
+
+def sensitivity(found: Sequence[documents.Candidate], prices: Prices | None) -> Sensitivity | None:
+    """Return the inputs that move the ranking of candidates by cost, or None without prices."""
+    known = {each["name"]: each["costs"] for each in found if each["feasible"] and each["costs"] is not None}
+    return sensitivities.compare(known) if prices is not None and len(known) > 1 else None
