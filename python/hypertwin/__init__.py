@@ -30,7 +30,8 @@ docs/api.md has every function.
 | `ingest/` | readers of other systems' inventories and telemetry |
 | `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one kind of question to the twin each |
 | `comparison/` | two results of one command, figure by figure |
-| `library/` | examples, studies and presets, which come with the package |
+| `published/` | published throughput and power of hosts, by CPU model |
+| `library/` | examples, studies, presets and published figures, which come with the package |
 | `documents/`, `records/` | the JSON documents that commands print, as types |
 | `report/`, `cli/`, `__main__.py` | results as tables, files and pages; the command line |
 | `docs.py` | the reference of the scenario file |

@@ -28,6 +28,7 @@ LIBRARY = {
         ("examples", "scenarios"),
         ("studies", "studies"),
         ("presets", "python/hypertwin/library/presets"),
+        ("published", "python/hypertwin/library/published"),
     )
     for path in (ROOT / folder).rglob("*")
     if path.suffix in (".csv", ".fio", ".md", ".yaml")

@@ -1,7 +1,8 @@
-"""Files of the package: examples, studies and presets.
+"""Files of the package: examples, studies, presets and published figures.
 
-`presets/` has the pools that scenarios can name (`hypertwin.pool_presets`). In a checkout, `library/examples` and
-`library/studies` are links to `scenarios/` and `studies/` of its root.
+`presets/` has the pools that scenarios can name (`hypertwin.pool_presets`), and `published/` figures of CPUs and
+servers (`hypertwin.published`). In a checkout, `library/examples` and `library/studies` are links to `scenarios/` and
+`studies/` of its root.
 
 | file | contents |
 |---|---|
@@ -22,3 +23,8 @@ def examples() -> Path:
 def studies() -> Path:
     """Return the folder of the studies, one folder each."""
     return (_FOLDER / "studies").resolve()
+
+
+def published() -> Path:
+    """Return the folder of published figures of CPUs and servers."""
+    return _FOLDER / "published"
