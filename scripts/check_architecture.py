@@ -95,6 +95,7 @@ MODULES: dict[str, set[str]] = {
     },
     "model_error": {"documents", "library", "yaml_file", "errors"},
     "library": {"yaml_file", "scenario", "language", "errors"},
+    "cost": {"documents", "yaml_file", "errors"},
     "studies": {
         *(
             "execution",
