@@ -173,6 +173,7 @@ MODULES: dict[str, set[str]] = {
             "ingest",
             "diagnosis",
             "calibration",
+            "cost",
             "plan",
             "lab",
             "library",
