@@ -96,6 +96,7 @@ MODULES: dict[str, set[str]] = {
     "model_error": {"documents", "library", "yaml_file", "errors"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "published": {"library"},
+    "cost": {"documents", "yaml_file", "errors"},
     "studies": {
         *(
             "execution",
@@ -173,6 +174,7 @@ MODULES: dict[str, set[str]] = {
             "ingest",
             "diagnosis",
             "calibration",
+            "cost",
             "plan",
             "lab",
             "library",

@@ -12,6 +12,7 @@ import scenario_types
 import typescript
 from hypertwin import docs, errors, pool_presets
 from hypertwin.cli import symptoms
+from hypertwin.cost import rules
 from hypertwin.diagnosis import guide
 from hypertwin.report import metrics
 
@@ -24,6 +25,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "api.md": api_page.to_markdown(),
         DOCS / "errors.md": errors.to_markdown(),
+        DOCS / "licences.md": rules.to_markdown(),
         DOCS / "metrics.md": metrics.to_markdown(),
         DOCS / "presets.md": pool_presets.to_markdown(),
         DOCS / "scenario.md": docs.to_markdown(),

@@ -338,6 +338,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "not-json": "Text for the core that is not JSON.",
         "unreadable": "A scenario that the schema allows but the core cannot read: a bug in hypertwin.",
         "too-large": "A scenario too large to simulate.",
+        "mixed-currencies": "Prices in more than one currency.",
         "more-mistakes": "More errors exist than are listed.",
         "scenario": "Errors of several kinds.",
         "output-is-input": "An output names a file that the command reads.",

@@ -1,4 +1,4 @@
-"""`hypertwin init`: a commented scenario to start from."""
+"""`hypertwin init`: a commented scenario, or a commented file of prices, to start from."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from hypertwin import language, naming, writing
 from hypertwin.cli import output, streams
 from hypertwin.cli.names import Offered
+from hypertwin.cost import template
 from hypertwin.library import starter
 
 
@@ -29,18 +30,23 @@ def _hypervisor(name: str) -> str:
 
 EXAMPLES = (
     "hypertwin init --hypervisor kvm --hosts 3 --storage pool",
-    "hypertwin init lab.yaml --hypervisor esxi-7.0",
+    "hypertwin init --prices prices.yaml",
 )
 
 
+OF_SCENARIOS = ("hypervisor", "hosts", "storage")
+"""Options of scenarios, which a file of prices does not have."""
+
+
 def command(
+    context: typer.Context,
     named: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="The scenario to write; - prints it.  [default: scenario.yaml]"),
+        typer.Argument(
+            metavar="[FILE]", help="The file to write; - prints it.  [default: scenario.yaml or prices.yaml]"
+        ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Scenario file to write, like FILE.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write, like FILE.")] = None,
     hypervisor: Annotated[
         str,
         typer.Option(
@@ -55,22 +61,39 @@ def command(
         starter.Storage,
         typer.Option(help="none: I/O is a delay; array: a storage array; pool: the hosts' own disks, pooled."),
     ] = starter.Storage.none,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Write a file of prices instead, with the rules of licences as comments.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a commented scenario to edit. It runs as it is."""
+    """Write a commented scenario to edit, which runs as it is, or a commented file of prices."""
     if named is not None and out is not None:
-        raise output.UsageError("FILE and --out name the scenario twice: leave one out")
-    out = named or out or Path("scenario.yaml")
+        raise output.UsageError("FILE and --out name the file twice: leave one out")
+    out = named or out or Path("prices.yaml" if prices else "scenario.yaml")
     prints = str(out) == "-"
-    name, file = ("cluster", "cluster.yaml") if prints else (out.stem, str(out))
-    text = starter.text(hypervisor, hosts, storage, starter.scenario_name(name), _in_comment(file))
+    if prices:
+        given = [f"--{name}" for name in OF_SCENARIOS if _is_typed(context, name)]
+        if given:
+            raise output.UsageError(f"--prices writes no scenario: leave out {' and '.join(given)}")
+        text = template.text(_in_comment("prices.yaml" if prints else str(out)))
+        note = "; write your prices into it"
+    else:
+        name, file = ("cluster", "cluster.yaml") if prints else (out.stem, str(out))
+        text = starter.text(hypervisor, hosts, storage, starter.scenario_name(name), _in_comment(file))
+        note = f"; hypertwin simulate {shlex.quote(str(out))} simulates it"
     if prints:
         streams.write(text)
         return
     writing.check_writable(out)
     if not force:
         writing.check_new(out)
-    output.write_file(out, lambda: text, f"; hypertwin simulate {shlex.quote(str(out))} simulates it")
+    output.write_file(out, lambda: text, note)
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    """Return true if the command line has the option, also with its default value."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _in_comment(file: str) -> str:

@@ -23,6 +23,7 @@ both. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` millise
 | `devices` | `hypertwin devices` |
 | `presets` | `hypertwin presets` |
 | `failover` | the verdict on host failures, part of several documents |
+| `cost` | costs over years, part of `hypertwin plan refresh` |
 | `space` | the capacity of a pool, part of several documents |
 | `page` | the data of a page |
 """

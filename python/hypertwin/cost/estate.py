@@ -1,0 +1,68 @@
+"""Hosts and VMs whose licences and costs are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Equal hosts of a cluster."""
+
+    name: str
+    """Name of the host type. The file of prices has this name under `hosts`."""
+    count: int
+    """Number of hosts."""
+    processors: int
+    """CPUs (sockets) of a host."""
+    cores: int
+    """Physical cores of a host, all CPUs together."""
+    threads_per_core: int
+    memory_gib: float
+    """Memory of a host, in GiB."""
+    raw_tib: float
+    """Raw storage capacity of a host, in TiB. 0 without local storage."""
+    rack_units: int | None = None
+    """Rack units of a host, or None if unknown."""
+
+
+@dataclass(frozen=True)
+class Vm:
+    """A VM."""
+
+    name: str
+    label: str
+    """Name in the source system."""
+    vcpus: int
+    memory_gib: float
+    """Configured memory, in GiB."""
+    guest_os: str | None = None
+    """Guest operating system as the source system names it, or None if unknown."""
+    products: tuple[str, ...] = ()
+    """Licensed products in the guest, such as `sql-server` and `oracle-database`."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Hosts between which VMs can move."""
+
+    name: str
+    hosts: tuple[Hosts, ...]
+    vms: tuple[Vm, ...]
+
+    @property
+    def host_count(self) -> int:
+        """Number of hosts."""
+        return sum(hosts.count for hosts in self.hosts)
+
+
+@dataclass(frozen=True)
+class Estate:
+    """Clusters whose costs are counted together."""
+
+    clusters: tuple[Cluster, ...]
+
+    @property
+    def host_count(self) -> int:
+        """Number of hosts of all clusters."""
+        return sum(cluster.host_count for cluster in self.clusters)
