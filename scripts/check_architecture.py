@@ -141,6 +141,7 @@ MODULES: dict[str, set[str]] = {
     "plan": {
         "extras",  # the verdict on failures needs one
         "model_error",
+        *("bands", "cost", "published"),  # what hosts are bought by
         *(
             "apportion",
             "arguments",
@@ -237,7 +238,7 @@ FLOORS: dict[str, list[str]] = {
         "conditions entities measured movement pools room stations topology",
         "assumed memory topology_svg",
         "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
-        " placement presets simulation sizing cache telemetry",
+        " placement presets refresh simulation sizing cache telemetry",
         "simulation_page",
         "registry __init__",
     ],
@@ -246,11 +247,14 @@ FLOORS: dict[str, list[str]] = {
 
 OF_EXTRAS = (
     *("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "execution/dask.py"),
-    *("plan/placement/", "diagnosis/moves.py"),
+    *("plan/placement/", "plan/refresh/", "diagnosis/moves.py"),
 )
 """Files of the package that may import the packages of extras as they are loaded, but for those of the base install."""
 
-BASE = ("ingest/sources.py", "ingest/to_scenario/__init__.py", "ingest/appliances.py", "ingest/kvm/linux_host.py")
+BASE = (
+    "plan/refresh/options.py",
+    *("ingest/sources.py", "ingest/to_scenario/__init__.py", "ingest/appliances.py", "ingest/kvm/linux_host.py"),
+)
 """Files of OF_EXTRAS that the base install uses, and with them all that they import."""
 
 LONGEST_FUNCTION = 100

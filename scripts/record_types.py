@@ -19,7 +19,18 @@ DOCUMENTS = ROOT / "python" / "hypertwin" / "documents"
 RECORDS = ROOT / "python" / "hypertwin" / "records"
 
 MODULES = (
-    *("calibration", "capacity", "compare", "diagnosis", "failover", "placement", "plan", "refresh", "simulation", "space"),
+    *(
+        "calibration",
+        "capacity",
+        "compare",
+        "diagnosis",
+        "failover",
+        "placement",
+        "plan",
+        "refresh",
+        "simulation",
+        "space",
+    ),
     *("cost", "telemetry", "vnuma"),
 )
 """Modules of documents that answers have."""

@@ -225,6 +225,10 @@ class HostGroup(TypedDict, total=False):
     """Nominal clock. A quantity such as `2.5GHz`."""
     turbo: Frequency
     """Clock that all cores sustain when busy; at least `clock`. Default: `clock`. A quantity such as `2.5GHz`."""
+    work_per_cycle: float
+    """Work of VMs per clock cycle, relative to the hosts where their workloads were measured. The hypervisor's
+    own work takes the same cycles on any host.
+    """
     memory_per_node: Bytes
     """Memory per NUMA node. A quantity such as `64GiB`."""
     hypervisor_memory: Bytes

@@ -180,8 +180,9 @@ def refresh(
     with mistakes.as_typed(), progress.labelled_bar() as update:
         found = plan_refresh(path, **vars(replace(asked, progress=update)))
     document = found.document
-    if best is not None and document["best"] in found.scenarios:
-        output.write_file(output.file_of(best), found.scenarios[document["best"]])
+    made = found.scenarios.get(document["best"] or "")
+    if best is not None and made is not None:
+        output.write_file(output.file_of(best), made)
     elif best is not None:
         streams.warn(f"{best} was not written: {'no candidate' if document['best'] is None else 'several clusters'}")
     output.show(registry.REFRESH, document, form, out, report)

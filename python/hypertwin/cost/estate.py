@@ -22,7 +22,7 @@ class Hosts:
     """Memory of a host, in GiB."""
     raw_tib: float
     """Raw storage capacity of a host, in TiB. 0 without local storage."""
-    rack_units: int | None = None
+    rack_units: float | None = None
     """Rack units of a host, or None if unknown."""
 
 

@@ -101,7 +101,15 @@ def view(found: Refresh) -> v.View:
             *v.section("processors", "Processors", _speeds(found), text=_SPEED_TEXT),
             *v.section("clusters", "Clusters", _clusters(feasible)),
             *v.section("numa", "NUMA", _numa(feasible)),
-            *v.section("sources", "Rules and sources", _rules(found), _origins(found), _sources(found), closed=True, detail=True),
+            *v.section(
+                "sources",
+                "Rules and sources",
+                _rules(found),
+                _origins(found),
+                _sources(found),
+                closed=True,
+                detail=True,
+            ),
         ],
         "notes": found["notes"],
         "assumptions": [note for each in feasible if each["costs"] for note in each["costs"]["notes"]],
@@ -155,7 +163,9 @@ def _cards(found: Refresh) -> Iterator[v.Card]:
         now, then = (each["energy"]["watts"] / 1000 for each in (present, best) if each["energy"])
         yield v.card("Power", v.arrow(now, then, "kW"), "mean")
     if best["costs"] and best["costs"]["total"] is not None:
-        at_least = "at least, some prices are missing" if best["costs"]["unpriced"] else f"{best['costs']['years']} years"
+        at_least = (
+            "at least, some prices are missing" if best["costs"]["unpriced"] else f"{best['costs']['years']} years"
+        )
         yield v.card("Cost", _amount(best["costs"]["total"], best["costs"]["currency"]), at_least)
 
 
@@ -252,7 +262,9 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
             "type": "bars",
             "id": "cost",
             "title": f"Cost over {found['asked']['years']} years",
-            "alternative": _said("Cost", priced, [each["costs"]["total"] if each["costs"] else None for each in priced]),
+            "alternative": _said(
+                "Cost", priced, [each["costs"]["total"] if each["costs"] else None for each in priced]
+            ),
             "categories": [each["name"] for each in priced],
             "value": v.axis("cost", currency or "", begin=0),
             "series": [
@@ -267,6 +279,9 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
     ready = [_mean(each, "ready_pct") for each in shown]
     if any(value is not None for value in ready):
         after = [_mean(each, "ready_pct", after=True) for each in shown]
+        series: list[v.Series] = [{"name": "no failure", "values": ready, "colour": v.TWIN}]
+        if any(after):
+            series.append({"name": "worst failure", "values": after, "colour": v.MEASURED})
         yield {
             "type": "bars",
             "id": "ready",
@@ -275,10 +290,7 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
             "alternative": _said("Ready", shown, ready),
             "categories": [each["name"] for each in shown],
             "value": v.axis("ready", "%", begin=0),
-            "series": [
-                {"name": "no failure", "values": ready, "colour": v.TWIN},
-                *([{"name": "worst failure", "values": after, "colour": v.MEASURED}] if any(after) else []),
-            ],
+            "series": series,
             "horizontal": True,
             "limits": [{"name": "users notice", "value": READY or 0.0, "tone": "warn"}],
         }
@@ -289,7 +301,15 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
     cpu = [_most(cluster["cpu_after_failure_pct"] for cluster in each["clusters"]) for each in shown]
     if failures and any(cpu):
         yield {
-            **_bars("failed", f"CPU after {count(failures, 'host failure')}", "CPU", "%", [e["name"] for e in shown], cpu, shown),
+            **_bars(
+                "failed",
+                f"CPU after {count(failures, 'host failure')}",
+                "CPU",
+                "%",
+                [e["name"] for e in shown],
+                cpu,
+                shown,
+            ),
             "limits": [{"name": "limit", "value": found["asked"]["cpu_pct"], "tone": "warn"}],
         }
 
@@ -345,7 +365,7 @@ def _twin(shown: Sequence[Candidate]) -> Sequence[v.Block]:
         v.figures("slower", "slower VMs", text="VMs whose response p99 is more than a tenth longer than now."),
         v.words("slowest", "slowest VM", secondary=True),
     ]
-    rows = []
+    rows: list[v.Row] = []
     for each in shown:
         if each["twin"] is None:
             continue
@@ -400,7 +420,9 @@ def _line(candidate: str, line: Line) -> v.Row:
         "unit": line["unit"],
         "price": line["price"] or "no price",
         "total": None if line["total"] is None else v.figure(line["total"], text=f"{line['total']:,.0f}"),
-        "discounted": None if line["discounted"] is None else v.figure(line["discounted"], text=f"{line['discounted']:,.0f}"),
+        "discounted": None
+        if line["discounted"] is None
+        else v.figure(line["discounted"], text=f"{line['discounted']:,.0f}"),
         "calculation": line["calculation"],
     }
 
@@ -437,7 +459,7 @@ def _change(found: Refresh) -> list[v.Block]:
         v.words("unit", "unit"),
         v.words("cheaper", "then cheaper"),
     ]
-    rows = [
+    rows: list[v.Row] = [
         {
             "input": each["input"],
             "now": each["now"],
@@ -535,7 +557,8 @@ def _clusters(shown: Sequence[Candidate]) -> Sequence[v.Block]:
             "cpu": cluster["cpu_pct"],
             "memory": cluster["memory_pct"],
             "memory_failed": cluster["memory_after_failure_pct"],
-            "largest": f"{cluster['largest_vm']}: {cluster['largest_vm_vcpus']} vCPUs, {number(cluster['largest_vm_gib'])} GiB",
+            "largest": f"{cluster['largest_vm']}: {count(cluster['largest_vm_vcpus'], 'vCPU')}, "
+            f"{number(cluster['largest_vm_gib'])} GiB",
             "stored": cluster["stored_gib"],
             "usable": cluster["usable_gib"],
         }
@@ -554,7 +577,7 @@ def _numa(shown: Sequence[Candidate]) -> Sequence[v.Block]:
         v.figures("wide", "wider VMs", text="VMs with more vCPUs than the cores of a node, or more memory."),
         v.words("widest", "widest VM"),
     ]
-    rows = [
+    rows: list[v.Row] = [
         {
             "name": each["name"],
             "type": fit["host_type"],
@@ -572,7 +595,7 @@ def _numa(shown: Sequence[Candidate]) -> Sequence[v.Block]:
 def _origins(found: Refresh) -> Sequence[v.Block]:
     """Return the published figures behind throughput and power."""
     columns = [v.words("what", "figure"), v.words("text", "origin"), v.words("source", "source")]
-    rows = [
+    rows: list[v.Row] = [
         {"what": f"throughput of {each['host_type']}", "text": each["text"], "source": each["source"] or ""}
         for each in found["speeds"]
     ]

@@ -14,6 +14,7 @@
 | `expense.py` | costs |
 | `described.py` | figures of clusters |
 | `texts.py` | verdicts and notes |
+| `request.py` | the request, parsed and checked, and its candidates |
 | `sources.py` | origin of each number |
 | `answer.py` | the entry point, and the document |
 """

@@ -5,33 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from hypertwin import _core, space
+from hypertwin import _core
 from hypertwin import scenario as scenarios
 from hypertwin.answers import Answer
 from hypertwin.arguments import asks
 from hypertwin.bands import band
-from hypertwin.cost import prices as cost_prices
-from hypertwin.cost.prices import Prices
 from hypertwin.documents import refresh as documents
-from hypertwin.errors import ScenarioError, fail
+from hypertwin.errors import ScenarioError
 from hypertwin.execution.runner import running
 from hypertwin.language import Host, Vm
-from hypertwin.plan.capacity import limits as capacity_limits
-from hypertwin.plan.capacity.demand import NEARLY_ALL
 from hypertwin.plan.placement import moved
 from hypertwin.plan.placement.problem import Ints
-from hypertwin.plan.powered_off import with_off
-from hypertwin.plan.refresh import candidate, energy, expense, host_type, judged, speed
+from hypertwin.plan.refresh import candidate, energy, expense, judged
 from hypertwin.plan.refresh.described import numa_fit, planned_cluster, present_cluster
 from hypertwin.plan.refresh.fewest import Made
-from hypertwin.plan.refresh.host_type import HostType
 from hypertwin.plan.refresh.options import Refresh
-from hypertwin.plan.refresh.planning import Choice, Part, Planner, mixes
-from hypertwin.plan.refresh.present import OLD_DAYS, Present, growth
+from hypertwin.plan.refresh.present import OLD_DAYS
+from hypertwin.plan.refresh.request import Found, Request
 from hypertwin.plan.refresh.sources import sources
 from hypertwin.plan.refresh.speed import Speed
 from hypertwin.plan.refresh.texts import notes, verdict
@@ -62,125 +54,23 @@ class Refreshed(Answer[documents.Refresh], RefreshFields):
         return self.document
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Candidate with its parts."""
-
-    name: str
-    kind: documents.Kind
-    parts: tuple[Part, ...]
-
-
 @asks(Refresh)
 def plan_refresh(scenario: Given, options: Refresh) -> Refreshed:
     """Return the fewest hosts of each candidate that carry the demand, with costs, energy and the twin's figures.
 
     `host_type` names files with host types. Raises ScenarioError. The path of an option's problem is its name.
     """
-    asked = _Request.of(scenario, options)
+    asked = _Answering.of(scenario, options)
     found = list(asked.candidates())
     with running(**options.where):
         return asked.answer(found)
 
 
 @dataclass(frozen=True)
-class _Request:
-    """Parsed and checked request."""
+class _Answering(Request):
+    """Request with the figures of its candidates."""
 
-    options: Refresh
-    types: tuple[HostType, ...]
-    prices: Prices | None
-    present: Present
-    planner: Planner
-    speeds: Mapping[str, Speed]
-
-    @staticmethod
-    def of(given: Given, options: Refresh) -> _Request:
-        """Parse and check the request. Raises ScenarioError."""
-        named = options.host_type
-        paths = [] if named is None else [named] if isinstance(named, str) or not isinstance(named, Sequence) else named
-        types = host_type.read(list(paths))
-        prices = None if options.prices is None else cost_prices.read(options.prices)
-        scenario = scenarios.load(given, scenarios.by_path(options.overrides))
-        scenario.with_overrides(options.settings)
-        if options.with_off:
-            scenario = with_off(scenario)
-        settings = {path: value for path, value in options.settings.items() if path != "run.replications"}
-        scenario = scenario.with_overrides(settings)
-        known = scenario.inventory.clusters
-        if options.cluster is not None:
-            name = capacity_limits.cluster_named(options.cluster, scenario.inventory.cluster_labels)
-            known = tuple(each for each in known if each.name == name)
-        known = tuple(each for each in known if any(host.cluster == each.name for host in scenario.inventory.hosts))
-        limits = capacity_limits.of_options(options)
-        present = Present.of(scenario, known, limits, growth(options.growth, options.years))
-        speeds = speed.of_present(present.hosts, present.reference) | speed.of_types(types, present.reference)
-        stored = _stored(present, options.stored, types)
-        tell = options.progress
-        planner = Planner(
-            present,
-            limits,
-            options.memory_demand,
-            speeds,
-            stored,
-            (lambda text: tell(text, 0, 0)) if tell is not None else (lambda _: None),
-        )
-        return _Request(options, types, prices, present, planner, speeds)
-
-    def candidates(self) -> Iterator[_Found]:
-        """Yield the candidates."""
-        kept = self._kept()
-        names = [state.cluster.name for state in self.present.states]
-        alone: dict[str, dict[str, int]] = {}
-        for each in self.types:
-            found = _Found(each.name, "replace", tuple(self.planner.part(Choice(n, (n,), (), (), each)) for n in names))
-            for part in found.parts:
-                alone.setdefault(part.choice.cluster, {})[each.name] = part.found.hosts or 0
-            yield found
-        for each in self.types if kept else ():
-            parts = tuple(
-                self.planner.part(Choice(n, (n,), tuple(host for host in kept if host.cluster == n), (), each))
-                for n in names
-            )
-            yield _Found(f"keep {len(kept)}, add {each.name}", "keep", parts)
-        if self.options.merge and len(names) > 1:
-            for each in self.types:
-                part = self.planner.part(Choice(names[0], tuple(names), (), (), each))
-                yield _Found(f"{each.name}, clusters merged", "merge", (part,))
-        if self.options.mix and len(self.types) > 1:
-            mixed = [self._mixed(name, alone[name]) for name in names]
-            if all(mixed):
-                yield _Found("mix of two types", "mix", tuple(part for part in mixed if part is not None))
-
-    def _mixed(self, cluster: str, alone: Mapping[str, int]) -> Part | None:
-        """Return the best mix of a cluster: the cheapest to buy if both types are priced, else the fewest hosts."""
-        tried = list(mixes(self.planner, cluster, (cluster,), self.types, alone))
-        prices = expense.purchases(self.prices, [each.name for each in self.types])
-
-        def cost(part: Part) -> tuple[float, float]:
-            hosts = float(part.found.hosts or 0)
-            if prices is None:
-                return hosts, hosts
-            return sum(prices[name] * count for name, count in part.added.items()), hosts
-
-        best = min(tried, key=cost, default=None)
-        return None if best is None else self.planner.part(best.choice)
-
-    def _kept(self) -> list[Host]:
-        """Return the hosts to keep. Raises ScenarioError for a name that no host has."""
-        named = self.options.keep
-        globs = [] if named is None else [named] if isinstance(named, str) else list(named)
-        hosts = self.present.hosts
-        kept: dict[str, Host] = {}
-        for glob in globs:
-            here = [h for h in hosts if any(fnmatchcase(n, glob) for n in (h.name, h.label or h.name, h.group))]
-            if not here:
-                known = ", ".join(host.name for host in hosts)
-                fail("unknown-reference", "keep", glob, known, "name a host, or several with *")
-            kept |= {host.name: host for host in here}
-        return list(kept.values())
-
-    def answer(self, found: Sequence[_Found]) -> Refreshed:
+    def answer(self, found: Sequence[Found]) -> Refreshed:
         """Return the answer with all figures of the candidates."""
         before = self._simulated(
             (self.present.scenario, made, made.problem.at) for made in (self._as_is(each) for each in self.names)
@@ -217,15 +107,10 @@ class _Request:
         document["sources"] = sources(document)
         return Refreshed(document, {each.name: scenario for each in found for scenario in _scenarios(each)})
 
-    @cached_property
-    def names(self) -> list[str]:
-        """Names of the clusters."""
-        return [state.cluster.name for state in self.present.states]
-
     def _as_is(self, cluster: str) -> Made:
         return self.planner.as_is(self.present.scenario, self.present.state(cluster).cluster)
 
-    def _candidate(self, found: _Found, before: _Twin | None) -> documents.Candidate:
+    def _candidate(self, found: Found, before: _Twin | None) -> documents.Candidate:
         """Return a candidate with all figures, or with the reason why it is not feasible."""
         failing = next((part for part in found.parts if part.made is None), None)
         if failing is not None:
@@ -236,9 +121,8 @@ class _Request:
         made_ = [made for _, made, _ in parts]
         document = self._described(found.name, found.kind, made_, twin, before)
         document["clusters"] = [planned_cluster(part, self.present.grown) for part in found.parts]
-        for end in ("hosts_if_fast", "hosts_if_slow"):
-            counts = [each[end] for each in document["clusters"]]  # type: ignore[literal-required]
-            document[end] = None if None in counts else sum(counts)  # type: ignore[literal-required]
+        document["hosts_if_fast"] = _sum(part.if_fast for part in found.parts)
+        document["hosts_if_slow"] = _sum(part.if_slow for part in found.parts)
         for each in document["clusters"]:
             for name, count in each["added"].items():
                 document["new_hosts"][name] = document["new_hosts"].get(name, 0) + count
@@ -359,7 +243,9 @@ class _Request:
             mhz = math.fsum(demand.mhz.values()) + sum(demand.of_group[group] * many for group, many in copies.items())
         return {
             "is_measured": present.is_measured,
-            "text": [f"{name}: {basis['text']}" if len(present.bases) > 1 else basis["text"] for name, basis in present.bases],
+            "text": [
+                f"{name}: {basis['text']}" if len(present.bases) > 1 else basis["text"] for name, basis in present.bases
+            ],
             "age_days": age,
             "is_old": age is not None and age > OLD_DAYS,
             "cpu_ghz": None if mhz is None else mhz / 1000,
@@ -367,7 +253,7 @@ class _Request:
             "vcpus": vcpus + more_vcpus,
             "grown_vcpus_pct": 100 * more_vcpus / vcpus,
             "grown_memory_pct": 100 * more_memory / memory,
-            "guessed_hosts": sum(vm.host_is_guess for vm in vms),
+            "guessed_hosts": len([vm for vm in vms if vm.host_is_guess]),
         }
 
     def _shown_speeds(self) -> list[Speed]:
@@ -378,7 +264,7 @@ class _Request:
                 seen.setdefault((each.host.cpu_model, each.host.clock_hz, each.host.cores), each)
         return [*seen.values(), *(self.speeds[each.name] for each in self.types)]
 
-    def _rules_left_out(self, found: Sequence[_Found]) -> list[str]:
+    def _rules_left_out(self, found: Sequence[Found]) -> list[str]:
         """Return the names of rules about hosts that some candidate does not keep."""
         names = {
             name
@@ -416,7 +302,6 @@ class _Twin:
             "failed": [name for each in self.clusters for name in each.failed],
         }
 
-
     def is_slower(self, before: _Twin) -> bool:
         """True if most VMs take longer than before, or if a VM has ready time that users notice and that grew."""
         response = judged.compared(before.normal, self.normal, 0)
@@ -435,6 +320,16 @@ def _state(figures: Sequence[judged.Figures], before: _Twin | None, vms: int) ->
     }
 
 
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of counts, or None if one is unknown."""
+    whole = 0
+    for count in counts:
+        if count is None:
+            return None
+        whole += count
+    return whole
+
+
 def _numa(groups: Mapping[str, Host], vms: Sequence[Vm]) -> list[documents.NumaFit]:
     """Return the NUMA fit of VMs on each shape of host."""
     shapes: dict[tuple[int, int], tuple[str, Host]] = {}
@@ -443,7 +338,7 @@ def _numa(groups: Mapping[str, Host], vms: Sequence[Vm]) -> list[documents.NumaF
     return [numa_fit(group, host, vms) for group, host in shapes.values()]
 
 
-def _infeasible(found: _Found, reason: str) -> documents.Candidate:
+def _infeasible(found: Found, reason: str) -> documents.Candidate:
     return {
         "name": found.name,
         "kind": found.kind,
@@ -466,32 +361,9 @@ def _infeasible(found: _Found, reason: str) -> documents.Candidate:
     }
 
 
-def _scenarios(found: _Found) -> Iterator[Callable[[], str]]:
+def _scenarios(found: Found) -> Iterator[Callable[[], str]]:
     """Yield the scenario of a candidate of one cluster as YAML."""
     if len(found.parts) == 1 and found.parts[0].made is not None and found.parts[0].place is not None:
         made, place = found.parts[0].made, found.parts[0].place
         hosts = moved.hosts_of(made.problem, place)
         yield lambda: moved.moved(made.scenario, hosts, comment=f"The cluster after a refresh: {found.name}.")[0]
-
-
-def _stored(present: Present, given: str | None, types: Sequence[HostType]) -> float | None:
-    """Return the data of all VMs in bytes, or None if no host type has disks. Raises ScenarioError if unknown."""
-    if given is not None:
-        try:
-            return float(_core.size_bytes(given))
-        except ValueError as error:
-            fail("bad-quantity", "stored", given, str(error), "write a size with its unit, such as 40TiB")
-    if not any(each.storage is not None for each in types):
-        return None
-    pools = sum(room.stored for room in space.rooms(present.scenario).values())
-    for used in (
-        [vm.measured.storage_used_bytes for vm in present.vms],
-        [vm.measured.storage_provisioned_bytes for vm in present.vms],
-    ):
-        known = [size for size in used if size is not None]
-        if len(known) >= NEARLY_ALL * len(used) and sum(known):
-            return sum(known) * len(used) / len(known)
-    if pools:
-        return pools
-    hint = "give the data of all VMs with --stored, or measured.storage_used of each VM"
-    fail("missing-key", "stored", "(missing)", "a size, because a host type has disks for VMs", hint)

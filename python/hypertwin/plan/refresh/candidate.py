@@ -66,7 +66,7 @@ def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> S
     made: dict[str, Any] = {
         "name": str(data["name"]),
         **({"description": data["description"]} if "description" in data else {}),
-        "run": {key: value for key, value in (data.get("run") or {}).items()},
+        "run": data.get("run") or {},
         **({"clusters": {wanted.cluster: settings}} if settings else {}),
         "hosts": hosts,
     }
@@ -89,7 +89,9 @@ def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float])
     for host in wanted.kept:
         many[host.group] = many.get(host.group, 0) + 1
     for group, count in many.items():
-        entry = {key: value for key, value in data["hosts"][group].items() if key not in ("count", "cluster", "measured")}
+        entry = {
+            key: value for key, value in data["hosts"][group].items() if key not in ("count", "cluster", "measured")
+        }
         found[group] = {**entry, "cluster": wanted.cluster, "count": count, "work_per_cycle": speeds[group]}
     for each in wanted.new:
         found[each.type.name] = {
@@ -156,21 +158,11 @@ def _workload(
 def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, entries: dict[str, Any]) -> dict[str, Any]:
     """Return arrays and pools of the candidate. Pools on replaced hosts are replaced by pools of the new hosts."""
     found: dict[str, Any] = {}
-    staying = {host.group for host in wanted.kept}
     for section in ("arrays", "devices"):
         if data.get(section):
             found[section] = data[section]
-    pools: dict[str, Any] = {}
-    gone: list[str] = []
-    here = {host.group for host in present.hosts}
-    for name, pool in (data.get("storage") or {}).items():
-        nodes = pool["nodes"] if isinstance(pool["nodes"], list) else [pool["nodes"]]
-        if set(nodes) <= here and not set(nodes) <= staying:
-            gone.append(name)
-        elif not set(nodes) & here:
-            pools[name] = pool
-        else:
-            pools[name] = {**pool, "nodes": [node for node in nodes if node in staying] or nodes}
+    gone = pools_lost(present, wanted.kept)
+    pools = {name: pool for name, pool in (data.get("storage") or {}).items() if name not in gone}
     own = [each.type for each in wanted.new if each.type.storage is not None]
     for each in own:
         pools[each.name] = {**(each.storage or {}), "nodes": each.name}
@@ -183,6 +175,12 @@ def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, entries:
             else:
                 entry.pop("storage")
     return {**found, **({"storage": pools} if pools else {})}
+
+
+def pools_lost(present: Present, kept: Sequence[Host]) -> list[str]:
+    """Return the pools that lose a node if only some hosts are kept."""
+    gone = {host.name for host in present.hosts} - {host.name for host in kept}
+    return [pool.name for pool in present.scenario.inventory.pools if gone & set(pool.hosts)]
 
 
 def _rules(data: Mapping[str, Any], entries: Mapping[str, Any], hosts: Mapping[str, Any]) -> list[dict[str, Any]]:

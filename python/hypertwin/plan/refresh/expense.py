@@ -67,8 +67,11 @@ def _hosts(host: Host, types: Mapping[str, HostType]) -> Hosts:
 
 def purchases(prices: Prices | None, names: Sequence[str]) -> dict[str, float] | None:
     """Return the purchase price of each host type, or None if one has none."""
-    found = {name: prices.hosts[name].purchase for name in names if prices is not None and name in prices.hosts}
-    amounts = {name: price.amount for name, price in found.items() if price is not None}
+    amounts = {
+        name: found.purchase.amount
+        for name in names
+        if prices is not None and (found := prices.hosts.get(name)) is not None and found.purchase is not None
+    }
     return amounts if len(amounts) == len(names) else None
 
 
@@ -85,7 +88,7 @@ def are_comparable(found: Sequence[documents.Candidate]) -> bool:
 
 def worth(found: documents.Candidate) -> float:
     """Return the present value of all costs of a candidate, or 0 if nothing has a price."""
-    return (found["costs"] or {}).get("discounted") or 0.0
+    return 0.0 if found["costs"] is None else found["costs"]["discounted"] or 0.0
 
 
 def sensitivity(found: Sequence[documents.Candidate], prices: Prices | None) -> Sensitivity | None:

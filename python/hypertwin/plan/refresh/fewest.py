@@ -128,7 +128,9 @@ def _with_cpu(
         fixed = np.maximum(0.0, limits.cpu * made.capacity[:, at] - made.rooms[:, at])
     rest = [each for each, name in enumerate(made.resources) if name != "cpu"]
     names = tuple(made.resources[each] for each in rest)
-    columns: dict[str, Floats] = {key: getattr(made, key)[:, rest] for key in ("sizes", "capacity", "rooms", "failover")}
+    columns: dict[str, Floats] = {
+        key: getattr(made, key)[:, rest] for key in ("sizes", "capacity", "rooms", "failover")
+    }
     if demand is not None:
         mhz = [max(demand[vm.name], vm.reservation_hz / 1e6) for vm in made.vms]
         speed = np.array([host.work_per_cycle * speeds.get(host.group, 1.0) for host in made.hosts], float)
@@ -138,4 +140,12 @@ def _with_cpu(
         for (key, column), first in zip(columns.items(), of_vms, strict=True):
             columns[key] = np.column_stack([first, column])
         names = ("cpu", *names)
-    return replace(made, resources=names, not_known=() if demand is not None else ("cpu",), **columns)
+    return replace(
+        made,
+        resources=names,
+        not_known=() if demand is not None else ("cpu",),
+        sizes=columns["sizes"],
+        capacity=columns["capacity"],
+        rooms=columns["rooms"],
+        failover=columns["failover"],
+    )

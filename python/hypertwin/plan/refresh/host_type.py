@@ -28,7 +28,6 @@ from types import MappingProxyType
 from typing import Any
 
 from hypertwin import naming, space, yaml_file
-from hypertwin import scenario as scenarios
 from hypertwin.errors import Mistake, ScenarioError, fail, short
 from hypertwin.language import Host
 from hypertwin.scenario import Scenario
@@ -168,7 +167,9 @@ def _made(data: Mapping[str, Any], file: str, mistakes: list[Mistake]) -> HostTy
         mistakes.append(Mistake("unknown-key", "storage.nodes", "a key", "other keys of storage.NAME", hint))
     units = _number(data, "rack_units", MAX_RACK_UNITS, mistakes)
     watts = _watts(data.get("watts"), mistakes)
-    whole = {key: _whole(data, key, least, mistakes) for key, least in (("sold_in", 1), ("at_least", 1), ("at_most", 1))}
+    whole = {
+        key: _whole(data, key, least, mistakes) for key, least in (("sold_in", 1), ("at_least", 1), ("at_most", 1))
+    }
     at_least, at_most = whole["at_least"] or 1, whole["at_most"] or MAX_HOSTS
     if at_least > at_most:
         hint = "raise at_most, or lower at_least"
@@ -189,7 +190,7 @@ def _made(data: Mapping[str, Any], file: str, mistakes: list[Mistake]) -> HostTy
 
 
 def _smallest(made: HostType) -> Scenario:
-    """Return a scenario with a few hosts of this type, because a pool needs a minimum of nodes. Raises ScenarioError."""
+    """Return a scenario with a few hosts of this type, as many as its pool needs. Raises ScenarioError."""
     first: ScenarioError | None = None
     for many in NODES:
         try:
@@ -213,7 +214,9 @@ def _number(data: Mapping[str, Any], key: str, most: float, mistakes: list[Mista
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        mistakes.append(Mistake("out-of-range", key, short(str(value)), f"a number above 0, up to {most}", "correct it"))
+        mistakes.append(
+            Mistake("out-of-range", key, short(str(value)), f"a number above 0, up to {most}", "correct it")
+        )
         return None
     return float(value)
 
@@ -235,8 +238,8 @@ def _watts(value: Any, mistakes: list[Mistake]) -> tuple[float, float] | None:
     allowed = "{idle: WATTS, full: WATTS} of one host, idle below full"
     if isinstance(value, Mapping) and set(value) == {"idle", "full"}:
         idle, full = value["idle"], value["full"]
-        if all(isinstance(each, int | float) and not isinstance(each, bool) for each in (idle, full)):
-            if 0 < idle < full <= MAX_WATTS:
-                return float(idle), float(full)
+        plain = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (idle, full))
+        if plain and 0 < idle < full <= MAX_WATTS:
+            return float(idle), float(full)
     mistakes.append(Mistake("bad-quantity", "watts", short(str(value)), allowed, "leave it out if it was not measured"))
     return None

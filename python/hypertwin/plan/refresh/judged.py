@@ -49,9 +49,7 @@ def simulated(
     progress: LabelledProgress | None,
 ) -> Simulated:
     """Return the figures of a placement, and of its worst failure if there are `failures`."""
-    judge = Judge(
-        scenario, problem, (READY, COSTOP, RESPONSE, USAGE), replications=replications, progress=progress
-    )
+    judge = Judge(scenario, problem, (READY, COSTOP, RESPONSE, USAGE), replications=replications, progress=progress)
     states: dict[str, Place] = {NORMAL: State(place)}
     worst = _worst(problem, place, failures)
     if worst is not None:
@@ -114,5 +112,3 @@ def compared(before: Sequence[Figures], after: Sequence[Figures], count: int) ->
 def usage(found: Sequence[Figures]) -> dict[str, float]:
     """Return the CPU usage of each host, in per cent of cores x nominal clock."""
     return {name: ends.mean for name, ends in of_vms(found, USAGE).items()}
-
-

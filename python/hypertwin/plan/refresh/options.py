@@ -35,9 +35,9 @@ class Refresh(Counting, Runs):
     ] = None
     mix: Annotated[bool, Option("Also mix two host types in a cluster.")] = False
     merge: Annotated[bool, Option("Also merge all clusters into one.")] = False
-    growth: Annotated[
-        str, Option("Growth of demand to plan for: in total, or per year as 5%/year.", "P%[/year]")
-    ] = "0%"
+    growth: Annotated[str, Option("Growth of demand to plan for: in total, or per year as 5%/year.", "P%[/year]")] = (
+        "0%"
+    )
     years: Annotated[int, Option("Years that the hosts are used.", "N", least=1, most=MAX_YEARS)] = 5
     prices: Annotated[
         str | Path | None,

@@ -91,6 +91,11 @@ class Planner:
         large = candidate.too_large(self.present, self._wanted(choice, 1))
         if large is not None:
             return self._none(choice, f"{large.called} has {_size(large)}, more than any of these hosts", 0)
+        lost = self._pool_lost(choice)
+        if lost is not None:
+            return self._none(
+                choice, f"VMs store data in pool {lost} of replaced hosts, and these hosts have no disks", 0
+            )
         stored = self._stored(choice)
         least = self._least_for_storage(choice, stored)
         if least is None:
@@ -105,13 +110,21 @@ class Planner:
             many *= 2
         if found.hosts is None:
             return self._none(choice, found.why or "no number of hosts is enough", found.bound)
-        fast = slow = found.hosts
+        fast: int | None = found.hosts
+        slow: int | None = found.hosts
         if ends and self.present.is_measured and self.speeds[choice.last.name].fast > 1:
             fast, slow = self._ends(choice, least, many, found)
         exact = self._made(choice, found.hosts - choice.staying)
         place = _exactly(found.place, made, exact)
         usable = self._usable(choice, found.hosts - choice.staying)
         return Part(choice, replace(found, place=place), fast, slow, exact, None, stored, usable)
+
+    def _pool_lost(self, choice: Choice) -> str | None:
+        """Return a pool of VMs that loses nodes without a substitute, or None without one."""
+        if any(type_.storage is not None for type_ in (choice.last, *(type_ for type_, _ in choice.fixed))):
+            return None
+        used = {vm.pool for name in choice.takes for vm in self.present.state(name).guests}
+        return next((name for name in candidate.pools_lost(self.present, choice.kept) if name in used), None)
 
     def _none(self, choice: Choice, reason: str, bound: int) -> Part:
         return Part(choice, Fewest(None, bound, reason), None, None, None, reason, self._stored(choice), None)

@@ -50,12 +50,9 @@ class Present:
 
     @staticmethod
     def of(scenario: Scenario, clusters: Sequence[Cluster], limits: Limits, growth: float) -> Present:
-        """Return the clusters as they are. Raises ScenarioError if one has no host or none has a VM."""
+        """Return the clusters as they are. Raises ScenarioError without any cluster."""
         states = tuple(State.of(scenario, each, limits) for each in clusters)
-        for state in states:
-            if not state.hosts:
-                fail("unknown-reference", "cluster", state.cluster.name, "a cluster with a host", "name another cluster")
-        if not any(state.guests for state in states):
+        if not states:
             fail("missing-key", "vms", "(missing)", "VMs that new hosts have to carry", "import VMs, or add some")
         return Present(scenario, states, growth)
 

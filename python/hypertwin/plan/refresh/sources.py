@@ -48,12 +48,12 @@ CALCULATED: tuple[documents.Source, ...] = (
     {
         "keys": ["*.energy.*"],
         "kind": "published",
-        "text": "Published SPECpower results or measured watts at the mean load; energy.text and energy.source name them.",
+        "text": "SPECpower results or measured watts at the mean load; energy.text and energy.source name them.",
     },
     {
         "keys": ["*.costs.lines.*", "*.costs.alternatives.*"],
         "kind": "rule",
-        "text": "Quantity by the rule of the line, times the price in the file of prices; each line has rule and source.",
+        "text": "Quantity by rule times the price in the file of prices; each line has rule and source.",
     },
     {
         "keys": ["*.costs.*"],
@@ -82,7 +82,9 @@ def source_of(path: str) -> documents.Source | None:
 
 
 def _match(path: str) -> int | None:
-    return next((n for n, each in enumerate(CALCULATED) if any(_pattern(key).match(path) for key in each["keys"])), None)
+    return next(
+        (n for n, each in enumerate(CALCULATED) if any(_pattern(key).match(path) for key in each["keys"])), None
+    )
 
 
 @cache

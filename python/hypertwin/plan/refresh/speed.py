@@ -90,10 +90,10 @@ def speed(name: str, host: Host, reference: Host, place: str) -> Speed:
                 f"{each.text} Set {where} to the model that the vendor names",
             )
     against = ratio(found, base)
+    middle = against.value or 1.0
+    ends = against.low or middle, middle, against.high or middle
     cycles = (host.busy_clock_hz * smt_yield(host)) / (reference.busy_clock_hz * smt_yield(reference))
-    return Speed(
-        name, host, found, (against.low, against.value, against.high), against.value / cycles, against.text
-    )
+    return Speed(name, host, found, ends, middle / cycles, against.text)
 
 
 def is_same(one: Host, other: Host) -> bool:

@@ -1,0 +1,286 @@
+"""Hosts that replace others: what must be true of any answer, and what is said of bad or missing facts."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.python.plan.refresh.made import NEW, OLD, cluster, host, types, write
+
+import hypertwin
+from hypertwin.errors import ScenarioError
+from hypertwin.plan.refresh import sources
+
+QUICK = {"twin": "off", "cache": "off"}
+
+
+def refresh(scenario: Any, files: Any, **options: Any) -> Any:
+    return hypertwin.plan_refresh(scenario, host_type=files, **{**QUICK, **options}).to_dict()
+
+
+def test_a_cluster_replaced_by_itself_is_itself(tmp_path: Path) -> None:
+    """Four hosts are needed at 41 % of four times 32 cores with N+1, and the same hosts again are four."""
+    scenario = cluster(hosts=4, vms=60, mhz=2_000, memory="4 GiB")
+    same = types(tmp_path, same=dict(host=host()))
+    found = refresh(scenario, same, cpu="60%")
+    assert found["candidates"][0]["hosts"] == found["present"]["hosts"] == 4
+    (speed,) = (each for each in found["speeds"] if each["host_type"] == "same")
+    assert (speed["per_core"], speed["per_core_low"], speed["per_core_high"], speed["work_per_cycle"]) == (1, 1, 1, 1)
+    assert found["candidates"][0]["hosts_if_fast"] == found["candidates"][0]["hosts_if_slow"] == 4
+
+
+@pytest.mark.parametrize("mhz", [900, 1_500, 2_300])
+def test_twice_the_cores_take_half_the_hosts_within_one(tmp_path: Path, mhz: float) -> None:
+    scenario = cluster(hosts=8, vms=120, mhz=mhz, memory="1 GiB")
+    files = types(
+        tmp_path,
+        one=dict(host=host(memory_per_node="2 TiB")),
+        two=dict(host=host(cores_per_socket=32, memory_per_node="2 TiB")),
+    )
+    one, two = (each["hosts"] for each in refresh(scenario, files, failures=0)["candidates"])
+    assert abs(two - one / 2) <= 1
+
+
+@pytest.mark.parametrize("limit", ["cpu", "memory"])
+def test_more_headroom_never_takes_fewer_hosts(tmp_path: Path, limit: str) -> None:
+    scenario = cluster(hosts=6, vms=70, mhz=2_800)
+    files = types(tmp_path, new=dict(host=host()))
+    counts = [
+        refresh(scenario, files, **{limit: each})["candidates"][0]["hosts"] for each in ("90%", "75%", "60%", "45%")
+    ]
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+
+
+def test_more_failures_and_more_growth_never_take_fewer_hosts(tmp_path: Path) -> None:
+    scenario = cluster(hosts=6, vms=70)
+    files = types(tmp_path, new=dict(host=host()))
+    for option, values in (("failures", (0, 1, 2)), ("growth", ("0%", "20%", "50%", "10%/year"))):
+        counts = [refresh(scenario, files, **{option: each})["candidates"][0]["hosts"] for each in values]
+        assert counts == sorted(counts)
+        assert counts[0] < counts[-1]
+
+
+def test_growth_is_more_vms_of_the_same_sizes(tmp_path: Path) -> None:
+    files = types(tmp_path, new=dict(host=host()))
+    found = refresh(cluster(vms=40), files, growth="25%")
+    assert found["candidates"][0]["clusters"][0]["vms"] == 50
+    assert found["candidates"][0]["clusters"][0]["grown_vms"] == 10
+    assert found["demand"]["cpu_ghz"] == pytest.approx(50 * 1.5)
+    assert found["demand"]["grown_memory_pct"] == pytest.approx(25)
+    compound = refresh(cluster(vms=40), files, growth="10%/year", years=2)
+    assert compound["asked"]["growth_pct"] == pytest.approx(21)
+
+
+def test_a_faster_processor_carries_more_by_its_published_results(tmp_path: Path) -> None:
+    """Where CPU alone limits, hosts go by throughput per host, and the ends of its interval by theirs."""
+    scenario = cluster(hosts=50, vms=1_000, mhz=2_400, memory="1 GiB", memory_per_node="1 TiB")
+    files = types(
+        tmp_path, new=dict(host=host(cpu_model=NEW, cores_per_socket=32, clock="2.5 GHz", memory_per_node="2 TiB"))
+    )
+    found = refresh(scenario, files, failures=0)
+    old, new = found["speeds"]
+    (candidate,) = found["candidates"]
+    carried = 1_000 * 2_400 / (0.8 * 32 * 2_100) / (2 * new["per_core"])
+    assert candidate["hosts"] == -int(-carried // 1)
+    assert new["specrate"] / old["specrate"] == pytest.approx(2 * new["per_core"], rel=1e-6)
+    assert candidate["hosts_if_fast"] < candidate["hosts"] < candidate["hosts_if_slow"]
+    assert new["per_core_low"] < new["per_core"] < new["per_core_high"]
+
+
+def test_the_twin_sees_the_same_work_on_faster_hosts(tmp_path: Path) -> None:
+    """Alone on a core, a transaction takes its time divided by clock and work per cycle."""
+    scenario = cluster(hosts=2, vms=4, mhz=840)
+    files = types(tmp_path, new=dict(host=host(cpu_model=NEW, clock="2.5 GHz")))
+    found = hypertwin.plan_refresh(scenario, host_type=files, cache="off", failures=0).to_dict()
+    speed = next(each for each in found["speeds"] if each["host_type"] == "new")
+    response = found["candidates"][0]["twin"]["normal"]["response"]
+    assert response["vms"] == 4
+    assert response["median"] == pytest.approx(1 / speed["per_core"], rel=0.1)
+    assert found["candidates"][0]["slower"] is False
+    assert found["present"]["slower"] is None
+
+
+def test_saving_hosts_and_losing_time_is_said_first(tmp_path: Path) -> None:
+    slow = "Intel Xeon E5-2650L v3"  # 12 cores at 1.8 GHz
+    scenario = cluster(hosts=6, vms=24, mhz=2_000, memory="1 GiB")
+    files = types(tmp_path, slow=dict(host=host(cpu_model=slow, cores_per_socket=12, clock="1.8 GHz")))
+    found = hypertwin.plan_refresh(scenario, host_type=files, cache="off", failures=0).to_dict()
+    (candidate,) = found["candidates"]
+    assert candidate["hosts"] < 6
+    assert candidate["slower"] is True
+    assert "But VMs are slower" in candidate["verdict"]
+
+
+def test_an_unknown_processor_is_never_taken_as_equal(tmp_path: Path) -> None:
+    files = types(tmp_path, new=dict(host=host(cpu_model="Quantum 9000")))
+    with pytest.raises(ScenarioError, match=r"host\.cpu_model: Quantum 9000[\s\S]*new\.yaml"):
+        refresh(cluster(), files)
+    files = types(tmp_path, new=dict(host=host()))
+    with pytest.raises(ScenarioError, match=r"hosts\.old\.cpu_model"):
+        refresh(cluster(cpu_model="Quantum 9000"), files)
+
+
+@pytest.mark.parametrize(
+    ("keys", "path", "says"),
+    [
+        ({}, "host", "missing"),
+        (
+            {"host": {key: value for key, value in host().items() if key != "memory_per_node"}},
+            "host.memory_per_node",
+            "",
+        ),
+        ({"host": host(count=3)}, "host.count", "number of hosts"),
+        ({"host": host(), "sold_in": 0}, "sold_in", "1 to"),
+        ({"host": host(), "at_least": 9, "at_most": 4}, "at_most", "at_least"),
+        ({"host": host(), "watts": {"idle": 500, "full": 200}}, "watts", "idle below full"),
+        ({"host": host(), "rack_unit": 2}, "rack_unit", "rack_units"),
+        ({"host": host(clock="fast")}, "host.clock", ""),
+        ({"host": host(), "storage": {"nodes": "x"}}, "storage.nodes", "nodes"),
+        ({"host": 3}, "host", "mapping"),
+    ],
+)
+def test_a_bad_host_type_is_one_error_with_its_place(tmp_path: Path, keys: Any, path: str, says: str) -> None:
+    file = write(tmp_path, "new", **keys)
+    with pytest.raises(ScenarioError) as error:
+        refresh(cluster(), [file])
+    mistake = error.value.mistakes[0]
+    assert (mistake.path, mistake.file) == (path, str(file))
+    assert says in f"{mistake.value} {mistake.allowed} {mistake.hint}"
+
+
+def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
+    scenario = cluster(hosts=5, vms=70)
+    alone = refresh(scenario, types(tmp_path, new=dict(host=host())))["candidates"][0]["hosts"]
+    for keys in ({"sold_in": 4}, {"at_least": alone + 3}, {"sold_in": 3, "at_least": alone + 1}):
+        (found,) = refresh(scenario, types(tmp_path, new=dict(host=host(), **keys)))["candidates"]
+        assert found["hosts"] % keys.get("sold_in", 1) == 0
+        assert alone <= found["hosts"] >= keys.get("at_least", 1)
+    (found,) = refresh(scenario, types(tmp_path, new=dict(host=host(), at_most=alone - 1)))["candidates"]
+    assert not found["feasible"]
+    assert found["reason"]
+
+
+def test_without_measured_demand_the_present_vcpus_per_core_are_kept(tmp_path: Path) -> None:
+    scenario = cluster(hosts=4, vms=60, mhz=None, memory="1 GiB")
+    scenario["description"] = "Imported from RVTools."
+    found = refresh(scenario, types(tmp_path, new=dict(host=host())), failures=0)
+    assert not found["demand"]["is_measured"]
+    assert found["candidates"][0]["hosts"] == 4
+    assert found["asked"]["vcpu_ratio"] == pytest.approx(60 * 4 / (4 * 32))
+    answer = hypertwin.plan_refresh(scenario, host_type=types(tmp_path, new=dict(host=host())), **QUICK)
+    assert "No CPU demand was measured" in str(answer)
+
+
+def test_a_vm_that_fits_no_host_is_said(tmp_path: Path) -> None:
+    scenario = cluster(hosts=2, vms=2, vcpus=60, memory="300 GiB")
+    files = types(tmp_path, small=dict(host=host(cores_per_socket=8)), low=dict(host=host(memory_per_node="64 GiB")))
+    for each in refresh(scenario, files)["candidates"]:
+        assert not each["feasible"]
+        assert "60 vCPUs and 300 GiB" in each["reason"]
+
+
+def test_kept_hosts_stay_and_take_their_part(tmp_path: Path) -> None:
+    scenario = cluster(hosts=4, vms=70)
+    whole, kept = refresh(scenario, types(tmp_path, new=dict(host=host())), keep=["old-1", "old-2"])["candidates"]
+    assert kept["kind"] == "keep"
+    assert kept["clusters"][0]["kept"] == ["old-1", "old-2"]
+    assert kept["hosts"] == whole["hosts"] == 2 + kept["new_hosts"]["new"]
+    with pytest.raises(ScenarioError, match="keep"):
+        refresh(scenario, types(tmp_path, new=dict(host=host())), keep="esx-9")
+
+
+def test_merged_clusters_share_their_spare_host(tmp_path: Path) -> None:
+    scenario = cluster(hosts=3, vms=30)
+    scenario["hosts"] = {"a": {**host(), "count": 3, "cluster": "a"}, "b": {**host(), "count": 3, "cluster": "b"}}
+    web = scenario["vms"].pop("web")
+    scenario["vms"] = {"x": {**web, "cluster": "a"}, "y": {**web, "cluster": "b"}}
+    apart, merged = refresh(scenario, types(tmp_path, new=dict(host=host())), merge=True)["candidates"]
+    assert [each["cluster"] for each in apart["clusters"]] == ["a", "b"]
+    assert merged["clusters"][0]["takes"] == ["a", "b"]
+    assert merged["hosts"] < apart["hosts"]
+
+
+def test_a_mix_is_not_worse_than_its_types(tmp_path: Path) -> None:
+    scenario = cluster(hosts=4, vms=70, mhz=1_000)
+    files = types(tmp_path, a=dict(host=host()), b=dict(host=host(memory_per_node="384 GiB")))
+    *alone, mix = refresh(scenario, files, mix=True)["candidates"]
+    assert mix["kind"] == "mix"
+    assert set(mix["new_hosts"]) == {"a", "b"}
+    assert min(each["hosts"] for each in alone) <= mix["hosts"] <= max(each["hosts"] for each in alone)
+
+
+def test_each_number_of_the_document_has_an_origin(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(
+        "hosts: {new: {purchase: 20000 EUR/host, support: 900 EUR/host/year}}\n"
+        "licences:\n  - {preset: vmware-cloud-foundation, price: 350 EUR/core/year}\n"
+        "power: {price: 0.25 EUR/kWh, pue: 1.4}\nrack: 30 EUR/rack-unit/month\ndiscount_rate: 4%\n",
+        encoding="utf-8",
+    )
+    files = types(
+        tmp_path,
+        new=dict(host=host(cpu_model=NEW), rack_units=1, watts={"idle": 120, "full": 500}),
+        other=dict(host=host()),
+    )
+    found = hypertwin.plan_refresh(
+        cluster(), host_type=files, growth="20%", prices=prices, mix=True, keep="old-1", cache="off"
+    ).to_dict()
+    for path in sources.numbers(found):
+        assert sources.source_of(path) is not None, path
+    said = {key for each in found["sources"] for key in each["keys"]}
+    assert {key for path in sources.numbers(found) for key in sources.source_of(path)["keys"]} == said
+
+
+def test_five_hundred_small_cases_against_trying_everything(tmp_path: Path) -> None:
+    """Equal VMs of two sizes on equal hosts, any host can fail: the fewest hosts by trying every division."""
+    draw = random.Random(7)
+    for number in range(500):
+        sizes = [draw.choice((16, 24, 48, 96)) for _ in range(draw.randint(2, 7))]
+        room, failures = draw.choice((64, 96, 128)), draw.choice((0, 1, 1))
+        wanted = _by_trying(sizes, room, failures)
+        scenario = cluster(hosts=2, mhz=1, memory_per_node="1 TiB")
+        web = scenario["vms"].pop("web")
+        for at, size in enumerate(sizes):
+            scenario["vms"][f"vm-{at}"] = {**web, "count": 1, "memory": f"{size} GiB"}
+        files = types(tmp_path, new=dict(host=host(memory_per_node=f"{room // 2} GiB")))
+        (found,) = refresh(scenario, files, memory="100%", failures=failures)["candidates"]
+        assert found["hosts"] == wanted, (number, sizes, room, failures)
+        if wanted is not None:
+            assert found["clusters"][0]["bound"] <= wanted
+
+
+def _by_trying(sizes: list[int], room: int, failures: int) -> int | None:
+    """The fewest bins for some sizes, so that what was in any failed bin fits the others without moving the rest."""
+    if max(sizes) > room:
+        return None
+    for many in range(1 + failures, len(sizes) * 2 + 2):
+        for where in itertools.product(range(many), repeat=len(sizes)):
+            if any(each > max(where[:at], default=-1) + 1 for at, each in enumerate(where)):
+                continue  # bins are equal: the first VM is in the first bin, and so on
+            loads = [sum(size for size, at in zip(sizes, where, strict=True) if at == each) for each in range(many)]
+            if max(loads) <= room and all(
+                _fits(
+                    [size for size, at in zip(sizes, where, strict=True) if at == failed],
+                    [room - load for each, load in enumerate(loads) if each != failed],
+                )
+                for failed in (range(many) if failures else ())
+            ):
+                return many
+    return None
+
+
+def _fits(sizes: list[int], free: list[int]) -> bool:
+    if not sizes:
+        return True
+    first, *rest = sizes
+    return any(
+        _fits(rest, [*free[:at], space - first, *free[at + 1 :]]) for at, space in enumerate(free) if space >= first
+    )
+
+
+def test_the_present_model_is_one_of_published_results() -> None:
+    assert OLD.startswith("Intel")
