@@ -11,7 +11,6 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 from typing import Literal
 
 from hypertwin.published import names, table
@@ -226,7 +225,7 @@ def _power(basis: Basis, text: str, source: str, idles: _Range, fulls: _Range, s
     )
     low = [max(0.0, each - math.hypot(*(each - end for end in ends))) for each, ends in zip(mid, below, strict=True)]
     high = [each + math.hypot(*(end - each for end in ends)) for each, ends in zip(mid, above, strict=True)]
-    return Power(basis, text, source, *(tuple(accumulate(each, max)) for each in (low, mid, high)))
+    return Power(basis, text, source, *map(tuple, (low, mid, high)))
 
 
 def _rise(server: Server) -> tuple[float, ...]:

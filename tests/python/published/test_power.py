@@ -1,5 +1,6 @@
 """Power of servers by load: measured watts, published curves, thermal design power, and energy."""
 
+import math
 import statistics
 from itertools import pairwise
 from typing import Any
@@ -121,8 +122,20 @@ def test_without_a_result_full_load_follows_from_the_design_power() -> None:
     assert at(found, 1)[1] == pytest.approx(2 * 205 * over.mid)
     assert found.basis == "generation"
     assert "2 × 205 W" in found.text
-    own = server("AMD EPYC 9355", tdp_w=280)  # newer than the vendor tables
+    own = server("AMD EPYC 9355", tdp_w=280)  # newer than the vendor tables and the curves
     assert at(own, 1)[1] == pytest.approx(2 * 280 * over.mid)
+    recent = [each.watts[0] / each.watts[1] for each in table.pairs() if int(each.published[-4:]) >= 2023]
+    assert at(own, 0)[1] == pytest.approx(at(own, 1)[1] * statistics.median(recent))
+
+
+def test_errors_of_watts_and_shape_are_independent() -> None:
+    found = server(None, watts_full=500, year=2019)
+    low, idle, high = at(found, 0)
+    exact = at(server(None, watts_idle=idle, watts_full=500, year=2019), 0.5)
+    bend = (exact[1] - idle) / (500 - idle)
+    assert at(found, 0.5)[1] == pytest.approx(exact[1])
+    assert at(found, 0.5)[2] - exact[1] == pytest.approx(math.hypot((high - idle) * (1 - bend), exact[2] - exact[1]))
+    assert exact[1] - at(found, 0.5)[0] == pytest.approx(math.hypot((idle - low) * (1 - bend), exact[1] - exact[0]))
 
 
 @pytest.mark.parametrize("cpu", [None, "", "AMD EPYC 9355", "QEMU Virtual CPU", "Intel Xeon"])
@@ -143,6 +156,7 @@ def test_one_socket_takes_more_than_half() -> None:
 def test_more_memory_adds_watts_at_any_load() -> None:
     small, large = server("AMD EPYC 7742", memory_gib=1), server("AMD EPYC 7742", memory_gib=1024)
     usual = statistics.median(each.memory_gib for each in table.curves() if each.cpu == "AMD EPYC 7742")
+    assert small == server("AMD EPYC 7742", memory_gib=usual)
     for load in (0, 1):
         assert at(large, load)[0] <= at(small, load)[0]  # perhaps nothing
         assert at(large, load)[1] - at(small, load)[1] == pytest.approx((1024 - usual) * 0.392 / 2, rel=0.2)
@@ -154,7 +168,8 @@ def test_more_memory_adds_watts_at_any_load() -> None:
         *(server(cpu) for cpu in sorted({each.cpu for each in table.curves()}) if server(cpu).mid),
         *(server("Intel Xeon Gold 6338", sockets=sockets, memory_gib=2048) for sockets in (1, 2, 4)),
         server(None, watts_idle=100, watts_full=100),
-        server("Intel Xeon E5-2690 v4", watts_idle=100),
+        *(server(None, watts_idle=100, year=year) for year in range(2009, 2026, 2)),
+        *(server(None, watts_full=500, year=year) for year in range(2009, 2026, 2)),
     ],
     ids=str,
 )

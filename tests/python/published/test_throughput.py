@@ -98,6 +98,12 @@ def test_a_series_without_published_cpus_is_less_sure() -> None:
     assert series.low and series.low < 42 < 44 < series.high
 
 
+def test_estimates_by_the_older_suite_have_its_error_too() -> None:
+    newer, older = (throughput.per_core_ghz_of(each)[1] for each in ("Skylake", "Westmere"))
+    # the error over all generations is larger than that of either
+    assert older == pytest.approx(math.hypot(newer, throughput.BRIDGE))
+
+
 def test_four_of_five_left_out_cpus_are_within_the_error_of_their_generation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -145,7 +151,10 @@ def test_one_socket_is_half_of_two_within_its_error() -> None:
 
 
 def test_four_sockets_are_twice_two() -> None:
-    assert host("Intel Xeon E5-4650", sockets=4).value == pytest.approx(2 * 597 / 9.4)
+    two, four = host("Intel Xeon E5-4650"), host("Intel Xeon E5-4650", sockets=4)
+    assert two.value and two.high and four.value and four.high
+    assert four.value == pytest.approx(2 * 597 / 9.4)
+    assert four.high / four.value > two.high / two.value
 
 
 def test_an_epyc_for_one_socket_is_its_plain_model() -> None:
@@ -200,10 +209,10 @@ def test_the_same_cpu_is_exactly_as_fast_even_if_unknown() -> None:
 
 
 def test_a_ratio_is_per_core_with_independent_errors() -> None:
-    new, old = host("Intel Xeon Gold 6338", cores=32), host("Intel Xeon E5-2680")
+    new, old = host("Intel Xeon Gold 6338", cores=32), host("Intel Xeon E5-2620 v4")
     found = ratio(new, old)
     assert found.value and new.value and new.low and new.high and old.value and old.low and old.high
-    assert found.value == pytest.approx((412 / 64) / (637 / 9.4 / 16), rel=0.001)
+    assert found.value == pytest.approx((412 / 64) / (65.2 / 16), rel=0.001)
     assert found.high == pytest.approx(
         found.value * math.exp(math.hypot(math.log(new.high / new.value), math.log(old.value / old.low)))
     )
