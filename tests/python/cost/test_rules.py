@@ -213,6 +213,8 @@ def test_unknown_guests_beside_known_ones_are_counted_and_not_licensed() -> None
     named = rules.needed(rules.find("windows-server-standard"), of, vms=["dark-*", "VM-1"])
     assert named.count is not None and named.count.quantity == 64
     assert (named.concerned, named.unknown) == (4, 0)
+    label = Vm("vm-1", "Accounting", 4, 8.0, None)
+    assert licences("windows-server-datacenter", estate(hosts(1), has=(label,)), vms=["account*"]) == 32
 
 
 def test_products_that_no_vm_names_are_unknown_and_not_zero() -> None:

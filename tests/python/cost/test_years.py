@@ -91,6 +91,9 @@ def test_only_bought_hosts_have_a_purchase() -> None:
     assert line(costs, "Rack space")["quantity"] == 9
     assert "Host old" not in costs["unpriced"]
     assert "Host old" in counted(ALL, of)["unpriced"]
+    assert [each["label"] for each in counted(ALL, of, bought=[])["lines"]][:2] == [
+        *("Support of host r760", "Support of host old"),
+    ]
 
 
 def test_a_line_without_a_price_is_listed_and_not_zero() -> None:
