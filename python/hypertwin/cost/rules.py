@@ -218,5 +218,4 @@ def to_markdown() -> str:
 def _conditions(concerns: Concerns) -> str:
     if concerns.product:
         return f"those with `{concerns.product}` among their products, or those that `vms` names"
-    text = (concerns.guest_os or "").replace("|", "\\|")
-    return f"those whose guest OS matches `{text}`, or those that `vms` names"
+    return f"those whose guest OS matches `{concerns.guest_os}`, or those that `vms` names"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.python.cost.estates import RED_HAT, WINDOWS, cluster, estate, hosts, vms
 
-from hypertwin.cost import rules
+from hypertwin.cost import prices, rules
 from hypertwin.cost.estate import Estate, Vm
 from hypertwin.cost.functions import FUNCTIONS, PARAMETERS, UNITS
 
@@ -270,6 +270,13 @@ def test_presets_are_complete() -> None:
 def test_the_reference_page_is_current() -> None:
     page = Path(__file__).parents[3] / "docs" / "licences.md"
     assert page.read_text(encoding="utf-8") == rules.to_markdown()
+
+
+def test_the_example_of_the_page_is_a_file_of_prices() -> None:
+    example = rules.to_markdown().split("```yaml\n")[1].split("```")[0]
+    found = prices.loads(example, "prices.yaml")
+    assert len(found.licences) == 4
+    assert all(option.price for licence in found.licences for option in licence.options)
 
 
 MEMBERS = st.builds(
