@@ -1,6 +1,7 @@
 """Files of the package: examples, studies and presets.
 
-`presets/` has the pools that scenarios can name (`hypertwin.pool_presets`). In a checkout, `library/examples` and
+`presets/` has the pools that scenarios can name (`hypertwin.pool_presets`), and `licences.yaml` the rules of licences
+(`hypertwin.cost.rules`). In a checkout, `library/examples` and
 `library/studies` are links to `scenarios/` and `studies/` of its root.
 
 | file | contents |
