@@ -29,6 +29,7 @@ docs/api.md has every function.
 | `apportion.py` | share of each VM in the measured use of its host |
 | `ingest/` | readers of other systems' inventories and telemetry |
 | `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one kind of question to the twin each |
+| `cost/` | rules of licences, the user's prices, costs over years |
 | `comparison/` | two results of one command, figure by figure |
 | `published/` | published throughput and power of hosts, by CPU model |
 | `library/` | examples, studies, presets and published figures, which come with the package |

@@ -126,7 +126,7 @@ def needed(
     `values` override parameters of the rule. `vms` and `clusters` are name patterns such as `sql-*`. The pattern of a
     VM replaces the conditions of the rule. `failures` is the number of host failures to tolerate.
     """
-    scope = [each for each in estate.clusters if not clusters or _named(each.name, clusters)]
+    scope = [each for each in estate.clusters if not clusters or matches(each.name, clusters)]
     conditional = bool(vms or rule.concerns.guest_os or rule.concerns.product)
     if not conditional:
         covered = [Covered(each) for each in scope]
@@ -142,13 +142,14 @@ def _count(rule: Rule, covered: Sequence[Covered], values: Mapping[str, Value] |
     return FUNCTIONS[rule.function](covered, rule.unit, {**rule.parameters, **(values or {})}, failures)
 
 
-def _named(name: str, patterns: Sequence[str]) -> bool:
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Return true if one of the patterns, such as `sql-*`, matches the whole name in small or large letters."""
     return any(fnmatch.fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
 def _concerned(vm: Vm, concerns: Concerns, patterns: Sequence[str]) -> bool:
     if patterns:
-        return _named(vm.name, patterns) or _named(vm.label, patterns)
+        return matches(vm.name, patterns) or matches(vm.label, patterns)
     if concerns.guest_os:
         return bool(vm.guest_os and re.search(concerns.guest_os, vm.guest_os, re.IGNORECASE))
     return (concerns.product or "").lower() in (product.lower() for product in vm.products)
@@ -218,5 +219,4 @@ def to_markdown() -> str:
 def _conditions(concerns: Concerns) -> str:
     if concerns.product:
         return f"those with `{concerns.product}` among their products, or those that `vms` names"
-    text = (concerns.guest_os or "").replace("|", "\\|")
-    return f"those whose guest OS matches `{text}`, or those that `vms` names"
+    return f"those whose guest OS matches `{concerns.guest_os}`, or those that `vms` names"

@@ -80,7 +80,7 @@ def lines(
         if len(priced := [option for option in options if _known(option)]) > 1:
             alternatives[licence.path] = priced
     found += [_energy_line(made, energy, prices), _rack_line(made, estate, prices)]
-    notes += _notes(found, prices)
+    notes += _notes(found, estate, prices)
     amounts = [line["per_year"] for line in found if line["per_year"] is not None]
     return Costs(
         currency=prices.currency,
@@ -246,17 +246,20 @@ def _rack_line(made: _Lines, estate: Estate, prices: Prices) -> Line:
     return made.line("Rack space", "rack", quantity, "rack-unit", prices.rack, paid="yearly", calculation=calculation)
 
 
-def _notes(found: Iterable[Line], prices: Prices) -> Iterator[str]:
+def _notes(found: Iterable[Line], estate: Estate, prices: Prices) -> Iterator[str]:
     """Yield notes on VMs that licences do not count, and on names in the file of prices that match nothing."""
-    patterns = {licence.path: licence.vms for licence in prices.licences}
+    for licence in prices.licences:
+        if licence.clusters and not any(rules.matches(each.name, licence.clusters) for each in estate.clusters):
+            yield f"{licence.name}: no cluster matches {', '.join(licence.clusters)}."
+        every = [vm for each in estate.clusters for vm in each.vms]
+        if licence.vms and not any(rules.matches(name, licence.vms) for vm in every for name in (vm.name, vm.label)):
+            yield f"{licence.name}: no VM matches {', '.join(licence.vms)}."
     for line in found:
         label = line["label"]
         if line["kind"] == "licence" and line["unknown_vms"]:
             vms = naming.counted(line["unknown_vms"], "VM")
             counted = "so the number of licences is unknown" if line["quantity"] is None else "which are left out"
             yield f"{label}: {vms} with unknown guest OS or products, {counted}. Name such VMs with `vms`."
-        if line["kind"] == "licence" and line["quantity"] == 0 and patterns.get(line["entry"] or ""):
-            yield f"{label}: no VM matches {', '.join(patterns[line['entry'] or ''])}."
         name = label.removeprefix("Host ")
         if line["kind"] == "purchase" and name not in prices.hosts and (near := naming.nearest(name, prices.hosts)):
             yield f"No prices for {name}: the file of prices has {near}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,31 @@ def test_any_text_is_a_price_or_a_clear_error(text: str) -> None:
         assert parse(text, form, "x").amount >= 0
     except PriceError as error:
         assert error.code in errors.CODES and error.allowed and error.hint
+
+
+KEYS = [*prices.KEYS, *prices.LICENCE_KEYS, *prices.POWER_KEYS, "r760", "purchase", "resale", "windows-server-standard"]
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.sampled_from(["vm", "proxmox-ve", "windows-server-standard", "5 EUR/host", "1 EUR/core/year", "4%", "x", ""]),
+)
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=5))
+def test_any_content_is_read_or_gives_clear_errors(content: dict[str, Any]) -> None:
+    try:
+        found = prices.loads(json.dumps(content).replace("Infinity", ".inf").replace("NaN", ".nan"), "x")
+    except ScenarioError as error:
+        assert all(each.code in errors.CODES and each.allowed and each.hint for each in error.mistakes)
+    else:
+        years.lines(estate(hosts(2), has=vms(3)), found, 3, (1.0, 2.0, 3.0), 1)
 
 
 def test_the_example_of_every_form_is_a_price() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.python.cost.estates import RED_HAT, WINDOWS, cluster, estate, hosts, vms
 
-from hypertwin.cost import rules
+from hypertwin.cost import prices, rules
 from hypertwin.cost.estate import Estate, Vm
 from hypertwin.cost.functions import FUNCTIONS, PARAMETERS, UNITS
 
@@ -213,6 +213,8 @@ def test_unknown_guests_beside_known_ones_are_counted_and_not_licensed() -> None
     named = rules.needed(rules.find("windows-server-standard"), of, vms=["dark-*", "VM-1"])
     assert named.count is not None and named.count.quantity == 64
     assert (named.concerned, named.unknown) == (4, 0)
+    label = Vm("vm-1", "Accounting", 4, 8.0, None)
+    assert licences("windows-server-datacenter", estate(hosts(1), has=(label,)), vms=["account*"]) == 32
 
 
 def test_products_that_no_vm_names_are_unknown_and_not_zero() -> None:
@@ -268,6 +270,13 @@ def test_presets_are_complete() -> None:
 def test_the_reference_page_is_current() -> None:
     page = Path(__file__).parents[3] / "docs" / "licences.md"
     assert page.read_text(encoding="utf-8") == rules.to_markdown()
+
+
+def test_the_example_of_the_page_is_a_file_of_prices() -> None:
+    example = rules.to_markdown().split("```yaml\n")[1].split("```")[0]
+    found = prices.loads(example, "prices.yaml")
+    assert len(found.licences) == 4
+    assert all(option.price for licence in found.licences for option in licence.options)
 
 
 MEMBERS = st.builds(

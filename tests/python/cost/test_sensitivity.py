@@ -102,8 +102,29 @@ def test_years_and_rate() -> None:
     assert "% (now 10)" in sensitivity.words(rows(near)["Discount rate"])
 
 
+TWO_RATES = """\
+hosts:
+  few: { purchase: 110 EUR/host, support: 0 EUR/host/year }
+  many: { purchase: 80 EUR/host, support: 10 EUR/host/year, resale: 80 EUR/host }
+power: { price: 0 EUR/kWh, pue: 1 }
+rack: 0 EUR/rack-unit/month
+discount_rate: %s
+"""
+
+
+@pytest.mark.parametrize(("rate", "near"), [("6%", 2.96), ("35%", 45.2)])
+def test_the_nearer_of_two_rates(rate: str, near: float) -> None:
+    """many costs 10 a year for 10 years and returns 80, few costs 30 more: each is cheaper at some rates."""
+    text = TWO_RATES % rate
+    found = sensitivity.compare({"few": few(text, 1, 10), "many": many(text, 1, 10)})
+    assert found["cheapest"] == "few"
+    value = rows(found)["Discount rate"]["break_even"] / 100
+    assert 10 * years.weight("yearly", 10, value) - 80 * years.weight("at-end", 10, value) == pytest.approx(30)
+    assert value == pytest.approx(near / 100, rel=0.3)
+
+
 def test_the_number_of_hosts() -> None:
-    others = {"many": {7: many(count=7), 8: many(count=8), 5: many(count=5)}, "few": {3: few(count=3)}}
+    others = {"many": {7: many(count=7), 8: many(count=8), 5: many(count=5)}, "few": {2: few(count=2), 3: few(count=3)}}
     found = sensitivity.compare({"few": few(), "many": many()}, others)
     row = rows(found)["Number of hosts of many"]
     assert (row["now"], row["break_even"], row["in_range"]) == (6, 8, True)  # 26,000 more a host
@@ -187,6 +208,17 @@ def test_another_preset_takes_over_while_a_price_rises() -> None:
     # and until Datacenter costs so much that many's Standard is cheaper by 1,000: (3,840 + 1,000) / 64
     row = rows(result)["Price of Windows Server Datacenter"]
     assert row["break_even"] == pytest.approx(4_840 / 64) and row["direction"] == "above"
+
+
+def test_the_cheaper_preset_counts_once() -> None:
+    """10 VMs on one host need Standard 5 times, 3,200, or Datacenter, 2,560; on two hosts 3 times, 1,920."""
+    text, has = BOTH % 40, vms(10)
+    few_costs = years.lines(estate(hosts(1, 2, 32, "few"), has=has), prices.loads(text, "p"), 1, (0, 0, 0), 0)
+    many_costs = years.lines(estate(hosts(2, 2, 16, "many"), has=has), prices.loads(text, "p"), 1, (0, 0, 0), 0)
+    found = rows(sensitivity.compare({"few": few_costs, "many": many_costs}))
+    assert found["Price of host many"]["break_even"] == pytest.approx((2_560 + 100 - 1_920) / 2)
+    # few needs at least as many licences of either preset, at any price
+    assert not [name for name in found if "Windows" in name]
 
 
 TEXT_OF_MANY = BOTH.replace("100 EUR/host", "0 EUR/host").replace("many: { purchase: 0", "many: { purchase: 500")

@@ -91,6 +91,9 @@ def test_only_bought_hosts_have_a_purchase() -> None:
     assert line(costs, "Rack space")["quantity"] == 9
     assert "Host old" not in costs["unpriced"]
     assert "Host old" in counted(ALL, of)["unpriced"]
+    assert [each["label"] for each in counted(ALL, of, bought=[])["lines"]][:2] == [
+        *("Support of host r760", "Support of host old"),
+    ]
 
 
 def test_a_line_without_a_price_is_listed_and_not_zero() -> None:
@@ -127,10 +130,17 @@ def test_notes_name_vms_and_names_that_match_nothing() -> None:
         f"{text}- {{preset: sql-server-per-vm, price: 5 EUR/core, vms: [sql-*]}}", estate(hosts(1), has=has)
     )
     assert len(costs["notes"]) == 3
-    assert "No prices for r760: the file of prices has r670." in costs["notes"]
-    assert "3 VMs with unknown guest OS or products, which are left out" in costs["notes"][1]
-    assert costs["notes"][2] == "SQL Server, licensed by VM: no VM matches sql-*."
+    assert costs["notes"][0] == "SQL Server, licensed by VM: no VM matches sql-*."
+    assert costs["notes"][1] == "No prices for r760: the file of prices has r670."
+    assert "3 VMs with unknown guest OS or products, which are left out" in costs["notes"][2]
     assert line(costs, "SQL Server, licensed by VM")["total"] == 0
+
+
+@pytest.mark.parametrize(("patterns", "quantity", "notes"), [("PRO*", 8, 0), ("prdo", 0, 1)])
+def test_a_pattern_without_a_cluster_is_a_note(patterns: str, quantity: int, notes: int) -> None:
+    costs = counted(f"licences: [{{preset: proxmox-ve, price: 5 EUR/socket, clusters: {patterns}}}]")
+    assert line(costs, "Proxmox VE")["quantity"] == quantity
+    assert costs["notes"] == ["Proxmox VE: no cluster matches prdo."] * notes
 
 
 BOTH = """\
