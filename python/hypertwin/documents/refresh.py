@@ -164,7 +164,7 @@ class Candidate(TypedDict):
     hosts_if_slow: int | None
     new_hosts: dict[str, int]
     cores: int | None
-    licence_sockets: int | None
+    sockets: int | None
     rack_units: float | None
     clusters: list[ClusterPlan]
     numa: list[NumaFit]
