@@ -213,7 +213,7 @@ def _sized(
     elif sockets != 2:
         idles, fulls = (_times(each, *[sockets / 2] * 3) for each in (idles, fulls))
         text += f" {sockets} sockets are {sockets / 2:g} times two."
-    added = max(0.0, more_memory_gib) * MEMORY_W_PER_GIB
+    added = more_memory_gib * MEMORY_W_PER_GIB
     if added >= 1:
         idles, fulls = (_Range(each.low, each.mid + added / 2, each.high + added) for each in (idles, fulls))
         text += f" It has {more_memory_gib:.0f} GiB of memory more than published servers: 0 to {added:.0f} W."
