@@ -41,7 +41,8 @@ def answer(found: Refresh) -> v.Answer:
         text += f" {money}"
     others = [each for each in found["candidates"] if each is not best and each["feasible"]]
     if others and found["ranked_by"] == "cost":
-        more.append(f"Cheapest of {count(len(others) + 1, 'candidate')} over {found['asked']['years']} years.")
+        cheapest = f"Cheapest of {count(len(others) + 1, 'candidate')} over {found['asked']['years']} years."
+        more.append(f"{cheapest} {_unpriced(found)}".strip())
     elif others:
         more.append(f"Fewest hosts of {count(len(others) + 1, 'candidate')}. {_unpriced(found)}")
     faster = [each["name"] for each in others if each["slower"] is False]
@@ -360,7 +361,7 @@ def _twin(shown: Sequence[Candidate]) -> Sequence[v.Block]:
         v.figures("costop", "co-stop", "%", text="Worst VM."),
         v.figures("response", "response p99", "ms", text="VM with the longest one."),
         v.figures("median", "median VM", "× now"),
-        v.figures("p90", "90 % of VMs at most", "× now"),
+        v.figures("p90", "90% of VMs at most", "× now"),
         v.figures("slower", "slower VMs", text="VMs whose response p99 is more than a tenth longer than now."),
         v.words("slowest", "slowest VM", secondary=True),
     ]

@@ -1,22 +1,7 @@
-"""Host types to buy, each from a file.
+"""Host types to buy, each from a file. docs/guides/replacing-hosts.md shows one.
 
-    name: r760
-    host:                        # keys of hosts.NAME in a scenario
-      sockets: 2
-      cores_per_socket: 32
-      clock: 2.5 GHz
-      memory_per_node: 512 GiB
-      hypervisor: esxi-8.0
-      cpu_model: Intel Xeon Gold 6548Y+
-    storage: {...}               # keys of storage.NAME without `nodes`, if the hosts pool their own disks
-    rack_units: 2
-    watts: {idle: 150, full: 640}  # measured, if known
-    tdp: 250                     # thermal design power of a processor in watts, if watts are unknown
-    sold_in: 2                   # hosts are sold in steps of two
-    at_least: 4
-    at_most: 32
-
-A scenario checks `host` and `storage`, so both have its keys, defaults and messages.
+`host` has keys of `hosts.NAME` in a scenario, and `storage` keys of `storage.NAME` without `nodes`. A scenario checks
+both, so both have its keys, defaults and messages.
 """
 
 from __future__ import annotations
