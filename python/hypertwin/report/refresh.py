@@ -40,11 +40,10 @@ def answer(found: Refresh) -> v.Answer:
     if money:
         text += f" {money}"
     others = [each for each in found["candidates"] if each is not best and each["feasible"]]
-    if others and found["ranked_by"] == "cost":
-        cheapest = f"Cheapest of {count(len(others) + 1, 'candidate')} over {found['asked']['years']} years."
-        more.append(f"{cheapest} {_unpriced(found)}".strip())
-    elif others:
-        more.append(f"Fewest hosts of {count(len(others) + 1, 'candidate')}. {_unpriced(found)}")
+    of = count(len(others) + 1, "candidate")
+    by_cost = found["ranked_by"] == "cost"
+    rank = f"Cheapest of {of} over {found['asked']['years']} years." if by_cost else f"Fewest hosts of {of}."
+    more.append(f"{rank if others else ''} {_unpriced(found)}".strip())
     faster = [each["name"] for each in others if each["slower"] is False]
     kept = _money(found["present"]["costs"])
     if kept and money:
