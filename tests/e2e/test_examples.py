@@ -9,7 +9,7 @@ import pytest
 from hypertwin import library
 from hypertwin.library import example
 
-NAMES = sorted(path.stem for path in library.examples().glob("*.yaml"))
+NAMES = example.names()
 
 
 def test_the_list_has_every_example_with_a_line_that_says_what_it_shows(cli):
@@ -27,7 +27,7 @@ def test_an_example_runs_where_it_was_written(cli, tmp_path, name):
     assert written.returncode == 0, written.stderr
     assert written.stdout == ""
     assert {f"wrote {path.name}" for path in tmp_path.iterdir()} == set(written.stderr.splitlines())
-    assert (tmp_path / f"{name}.yaml").read_bytes() == (library.examples() / f"{name}.yaml").read_bytes()
+    assert (tmp_path / f"{name}.yaml").read_bytes() == example.find(name).scenario.read_bytes()
     short = ("--duration", "1s", "--warmup", "0s", "--replications", "1")
     done = cli("simulate", f"{name}.yaml", *short)
     assert done.returncode == 0, done.stderr
@@ -38,6 +38,12 @@ def test_an_example_is_printed_and_what_belongs_to_it_is_named(cli):
     assert done.stdout == (library.examples() / "san-fio.yaml").read_text()
     assert done.stderr == "with it: random.fio; hypertwin examples san-fio -o san-fio.yaml writes all\n"
     assert cli("examples", "small-kvm").stderr == ""
+
+
+def test_an_example_of_several_files_is_written_whole(cli, tmp_path):
+    assert cli("examples", "old-hosts", "-o", ".").returncode == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"cluster.yaml", "export.xlsx", "prices.yaml", "r760.yaml", "r7725.yaml"}
 
 
 def test_an_example_goes_into_a_folder_under_its_own_name(cli, tmp_path):

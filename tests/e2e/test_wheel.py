@@ -31,7 +31,7 @@ LIBRARY = {
         ("published", "python/hypertwin/library/published"),
     )
     for path in (ROOT / folder).rglob("*")
-    if path.suffix in (".csv", ".fio", ".md", ".yaml")
+    if path.suffix in (".csv", ".fio", ".md", ".xlsx", ".yaml")
 }
 """What must be in the package beside its modules."""
 

@@ -29,6 +29,9 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
         "A host is overloaded, or a DRS rule of the cluster file is violated": "hypertwin plan balance cluster.yaml",
         "I have to patch a host": "hypertwin plan evacuate cluster.yaml esx-2",
         "I have to patch every host": "hypertwin plan evacuate cluster.yaml --rolling",
+        "Which hosts replace the old ones, and at what cost": (
+            "hypertwin plan refresh cluster.yaml --host-type r760.yaml --prices prices.yaml"
+        ),
         "Where do ten new VMs go": "hypertwin plan place cluster.yaml --vm '10*4x16GiB'",
     },
     "Design": {

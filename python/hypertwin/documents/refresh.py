@@ -7,8 +7,11 @@ from typing import Literal, NotRequired, TypedDict
 from hypertwin.documents.cost import Costs, Sensitivity
 
 Kind = Literal["present", "grown", "replace", "keep", "mix", "merge"]
-"""Present hosts with present VMs; present hosts with the growth; new hosts of one type; some kept and some added; two
-types; all clusters merged on one type."""
+"""Kinds of candidates.
+
+In order: present hosts, present hosts with the growth, new hosts of one type, some kept and some added, two types, all
+clusters merged.
+"""
 
 
 class Worst(TypedDict):
@@ -17,7 +20,7 @@ class Worst(TypedDict):
     vm: str
     mean: float
     ci95: float | None
-    """Half-width of the 95 % confidence interval."""
+    """Half-width of the 95% confidence interval."""
     low: float
     """Ends of the 80% interval with the twin's own error."""
     high: float
@@ -32,7 +35,7 @@ class Slower(TypedDict):
     """VMs without a response time, because they hardly run."""
     median: float
     p90: float
-    """90 % of the VMs have at most this ratio."""
+    """90% of the VMs have at most this ratio."""
     slower: int
     """VMs whose response time is more than a tenth longer."""
     slowest: str
@@ -164,7 +167,7 @@ class Candidate(TypedDict):
     hosts_if_slow: int | None
     new_hosts: dict[str, int]
     cores: int | None
-    licence_sockets: int | None
+    sockets: int | None
     rack_units: float | None
     clusters: list[ClusterPlan]
     numa: list[NumaFit]

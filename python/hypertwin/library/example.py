@@ -9,6 +9,10 @@ from hypertwin import library, naming, scenario, yaml_file
 from hypertwin.errors import HypertwinError
 
 
+IN_FOLDER, ABOUT = "cluster.yaml", "README.md"
+"""Scenario and description of an example that is a folder of files."""
+
+
 class UnknownExampleError(HypertwinError):
     """Raised if no example has the name."""
 
@@ -24,12 +28,13 @@ class Example:
     """Purpose of the example in one line."""
     scenario: Path
     beside: tuple[Path, ...]
-    """Files of the scenario: its fio job files, and measured points."""
+    """Other files of the example: fio job files, measured points, host types, prices, an export."""
 
 
 def names() -> list[str]:
     """Return the names of all examples."""
-    return sorted(path.stem for path in library.examples().glob("*.yaml"))
+    single = (path.stem for path in library.examples().glob("*.yaml"))
+    return sorted((*single, *(path.parent.name for path in library.examples().glob(f"*/{IN_FOLDER}"))))
 
 
 def find(name: str) -> Example:
@@ -38,7 +43,11 @@ def find(name: str) -> Example:
     if name not in known:
         meant = naming.hint(name, known, "")
         raise UnknownExampleError(f"no example {name!r}{'; ' * bool(meant)}{meant} (examples: {', '.join(known)})")
+    folder = library.examples() / name
+    if folder.is_dir():
+        beside = (path for path in sorted(folder.iterdir()) if path.name not in (IN_FOLDER, ABOUT))
+        return Example(name, (folder / ABOUT).read_text(encoding="utf-8").strip(), folder / IN_FOLDER, tuple(beside))
     path = library.examples() / f"{name}.yaml"
     text = yaml_file.parse(yaml_file.read_text(path), str(path)).root.data()
-    beside = (*scenario.named_files(path), *sorted(path.parent.glob(f"{name}-*.csv")))
-    return Example(name, text["description"], path, beside)
+    with_it = (*scenario.named_files(path), *sorted(path.parent.glob(f"{name}-*.csv")))
+    return Example(name, text["description"], path, with_it)

@@ -112,6 +112,24 @@ _GENERATIONS = tuple(
         (r"amd opteron [46]1\d\d(?:he|se|ee)?", "Opteron of 2010"),
         (r"amd opteron [46]2\d\d(?:he|se|ee)?", "Bulldozer"),
         (r"amd opteron [46]3\d\d(?:he|se|ee|p)?", "Piledriver"),
+        # hosts as libvirt names them: CPU models of QEMU, www.qemu.org/docs/master/system/i386/cpu.html
+        (r"westmere(?:-.*)?", "Westmere"),
+        (r"sandybridge(?:-.*)?", "Sandy Bridge"),
+        (r"ivybridge(?:-.*)?", "Ivy Bridge"),
+        (r"haswell(?:-.*)?", "Haswell"),
+        (r"broadwell(?:-.*)?", "Broadwell"),
+        (r"skylake-server(?:-.*)?", "Skylake"),
+        (r"cascadelake-server(?:-.*)?", "Cascade Lake"),
+        (r"cooperlake(?:-.*)?", "Cooper Lake"),
+        (r"icelake-server(?:-.*)?", "Ice Lake"),
+        (r"sapphirerapids(?:-.*)?", "Sapphire Rapids"),
+        (r"graniterapids(?:-.*)?", "Granite Rapids"),
+        (r"sierraforest(?:-.*)?", "Sierra Forest"),
+        (r"amd epyc-(?:v\d|ibpb)", "Naples"),
+        (r"amd epyc-rome(?:-.*)?", "Rome"),
+        (r"amd epyc-milan(?:-.*)?", "Milan"),
+        (r"amd epyc-genoa(?:-.*)?", "Genoa"),
+        (r"amd epyc-turin(?:-.*)?", "Turin"),
     )
 )
 """Generations by patterns for the lower-case name. The first match counts."""

@@ -83,7 +83,8 @@ def power(
     """Return the power of a server.
 
     Measured watts have priority over published results of the CPU, and these over its thermal design power. `tdp_w` is
-    this power per socket, by default that of the vendor's table. `year` of the hardware chooses the shape, instead of
+    this power per socket, by default that of the vendor's table. Without it, published results of the CPU's generation
+    count. `year` of the hardware chooses the shape, instead of
     the CPU's generation. Raises ValueError for impossible watts.
     """
     _check(watts_idle, watts_full, tdp_w)
@@ -99,6 +100,8 @@ def power(
         return _published(cpu, servers, shapes, sockets, memory_gib)
     vendor = table.cpus().get(names.key(cpu)) or table.cpus().get(names.key(names.without_p(cpu) or cpu))
     tdp = tdp_w or (vendor.tdp_w if vendor else None)
+    if tdp is None and (kin := _of_generation(cpu)):
+        return _by_generation(cpu, kin, shapes, sockets, memory_gib)
     if tdp is None:
         named = f"No power for {cpu}" if cpu else "The CPU model is not known"
         return Power(
@@ -179,6 +182,19 @@ def _by_tdp(
     return _sized("generation", text, table.PAIRS_SOURCE, idles, fulls, shapes, sockets, memory_gib - memory)
 
 
+def _by_generation(cpu: str, kin: Sequence[Server], shapes: Sequence[Server], sockets: int, memory_gib: float) -> Power:
+    """Return the power of servers whose CPUs are of the same generation, which differ widely."""
+    idles = _range([server.watts[0] for server in kin])
+    fulls = _range([server.watts[-1] for server in kin])
+    text = (
+        f"No SPECpower result and no thermal design power of {cpu} here. Servers of its generation,"
+        f" {names.generation(cpu)}, with two sockets: median of {_results(kin)}, full load is {fulls.mid:.0f} W"
+        f" ({fulls.low:.0f} to {fulls.high:.0f}), idle {idles.mid:.0f} W. {_shape_text(shapes)} {TUNED}"
+    )
+    memory = statistics.median(server.memory_gib for server in kin)
+    return _sized("generation", text, table.PAIRS_SOURCE, idles, fulls, shapes, sockets, memory_gib - memory)
+
+
 def _sized(
     basis: Basis,
     text: str,
@@ -197,7 +213,7 @@ def _sized(
     elif sockets != 2:
         idles, fulls = (_times(each, *[sockets / 2] * 3) for each in (idles, fulls))
         text += f" {sockets} sockets are {sockets / 2:g} times two."
-    added = max(0.0, more_memory_gib) * MEMORY_W_PER_GIB
+    added = more_memory_gib * MEMORY_W_PER_GIB
     if added >= 1:
         idles, fulls = (_Range(each.low, each.mid + added / 2, each.high + added) for each in (idles, fulls))
         text += f" It has {more_memory_gib:.0f} GiB of memory more than published servers: 0 to {added:.0f} W."
@@ -257,6 +273,12 @@ def _servers(cpu: str) -> list[Server]:
         return []
     known = {names.key(cpu), names.key(names.without_p(cpu) or cpu)}
     return [server for server in _all() if names.key(server.cpu) in known]
+
+
+def _of_generation(cpu: str) -> list[Server]:
+    """Return the results of all CPUs of the generation of a CPU."""
+    generation = names.generation(cpu)
+    return [server for server in _all() if generation is not None and names.generation(server.cpu) == generation]
 
 
 def _period(year: int) -> int:

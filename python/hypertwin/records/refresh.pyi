@@ -14,7 +14,7 @@ class WorstFields:
     vm: str
     mean: float
     ci95: float | None
-    """Half-width of the 95 % confidence interval."""
+    """Half-width of the 95% confidence interval."""
     low: float
     """Ends of the 80% interval with the twin's own error."""
     high: float
@@ -30,7 +30,7 @@ class SlowerFields:
     """VMs without a response time, because they hardly run."""
     median: float
     p90: float
-    """90 % of the VMs have at most this ratio."""
+    """90% of the VMs have at most this ratio."""
     slower: int
     """VMs whose response time is more than a tenth longer."""
     slowest: str
@@ -169,7 +169,7 @@ class CandidateFields:
     hosts_if_slow: int | None
     new_hosts: Mapping[str, int]
     cores: int | None
-    licence_sockets: int | None
+    sockets: int | None
     rack_units: float | None
     clusters: Sequence[ClusterPlan]
     numa: Sequence[NumaFit]

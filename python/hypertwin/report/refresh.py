@@ -41,10 +41,14 @@ def answer(found: Refresh) -> v.Answer:
         text += f" {money}"
     others = [each for each in found["candidates"] if each is not best and each["feasible"]]
     if others and found["ranked_by"] == "cost":
-        more.append(f"Cheapest of {count(len(others) + 1, 'candidate')} over {found['asked']['years']} years.")
+        cheapest = f"Cheapest of {count(len(others) + 1, 'candidate')} over {found['asked']['years']} years."
+        more.append(f"{cheapest} {_unpriced(found)}".strip())
     elif others:
         more.append(f"Fewest hosts of {count(len(others) + 1, 'candidate')}. {_unpriced(found)}")
     faster = [each["name"] for each in others if each["slower"] is False]
+    kept = _money(found["present"]["costs"])
+    if kept and money:
+        more.append(f"The present hosts cost {kept[0].lower()}{kept[1:]}")
     if slower and faster:
         more.append(f"Not slower: {some(faster)}.")
     if found["sensitivity"] is not None:
@@ -175,17 +179,15 @@ def _candidates(found: Refresh, shown: Sequence[Candidate]) -> Sequence[v.Block]
     columns = [
         v.words("name", "candidate"),
         v.figures("hosts", "hosts", text="In brackets: at both ends of the speed of new processors."),
-        v.badges("proof", "fewest", text="Proven: one host fewer is too few."),
-        v.figures("cores", "cores"),
-        v.figures("cpu", "CPU", "%", text="Demand in % of the capacity of all hosts."),
-        v.figures("memory", "memory", "%", text="Memory of VMs in % of the memory of all hosts."),
-        v.figures("failed", "CPU after failure", "%"),
-        v.figures("ready", "ready", "%", text="Simulated, worst VM."),
-        v.figures("response", "response p99", "× now", text="Simulated, median of VMs."),
-        v.figures("power", "power", "kW"),
         v.figures("total", f"cost, {years} years", currency or ""),
-        v.figures("discounted", "discounted", currency or "", secondary=True),
+        v.figures("response", "response p99", "× now", text="Simulated, median of VMs."),
+        v.figures("ready", "ready", "%", text="Simulated, worst VM. In brackets: with the twin's own error."),
+        v.figures("power", "power", "kW", text="Mean. In brackets: the range over servers."),
+        v.figures("failed", "CPU after failure", "%", text="Demand in % of the capacity of the remaining hosts."),
+        v.figures("cores", "cores"),
         v.words("limit", "limited by", text="Resource with the least headroom after a failure."),
+        v.badges("proof", "fewest", text="Proven: one host fewer is too few."),
+        v.figures("discounted", "discounted", currency or "", secondary=True),
         v.words("remark", "remark"),
     ]
     return v.table("candidates", "Candidates", columns, [_row(each, found) for each in shown])
@@ -205,8 +207,6 @@ def _row(each: Candidate, found: Refresh) -> v.Row:
         "hosts": _hosts(each),
         "proof": None if is_present else v.badge("proven", "good") if all(proven) else v.badge("not proven", "note"),
         "cores": each["cores"],
-        "cpu": _most(cluster["cpu_pct"] for cluster in clusters),
-        "memory": _most(cluster["memory_pct"] for cluster in clusters),
         "failed": _most(cluster["cpu_after_failure_pct"] for cluster in clusters),
         "ready": _worst(twin["normal"]["ready_pct"] if twin else None, READY),
         "response": None if response is None else v.toned(response["median"], bool(each["slower"]), "warn"),
@@ -361,7 +361,7 @@ def _twin(shown: Sequence[Candidate]) -> Sequence[v.Block]:
         v.figures("costop", "co-stop", "%", text="Worst VM."),
         v.figures("response", "response p99", "ms", text="VM with the longest one."),
         v.figures("median", "median VM", "× now"),
-        v.figures("p90", "90 % of VMs at most", "× now"),
+        v.figures("p90", "90% of VMs at most", "× now"),
         v.figures("slower", "slower VMs", text="VMs whose response p99 is more than a tenth longer than now."),
         v.words("slowest", "slowest VM", secondary=True),
     ]

@@ -138,7 +138,7 @@ def test_errors_of_watts_and_shape_are_independent() -> None:
     assert exact[1] - at(found, 0.5)[0] == pytest.approx(math.hypot((idle - low) * (1 - bend), exact[1] - exact[0]))
 
 
-@pytest.mark.parametrize("cpu", [None, "", "AMD EPYC 9355", "QEMU Virtual CPU", "Intel Xeon"])
+@pytest.mark.parametrize("cpu", [None, "", "AMD EPYC 4464P", "QEMU Virtual CPU", "Intel Xeon"])
 def test_an_unknown_cpu_has_no_power(cpu: str | None) -> None:
     found = server(cpu)
     assert found.basis == "unknown"
@@ -185,3 +185,14 @@ def test_energy_is_watts_times_hours_times_pue() -> None:
     for wrong in ((-1, 1, 1), (1, -1, 1), (1, 1, 0.9)):
         with pytest.raises(ValueError, match="PUE at least 1"):
             power.kwh(*wrong)
+
+
+def test_a_cpu_without_any_figure_has_the_range_of_its_generation() -> None:
+    """EPYC 9355 is a Turin, of which some CPUs have results: neither a smaller nor a larger range than theirs."""
+    found = server("AMD EPYC 9355")
+    assert found.basis == "generation"
+    assert "Turin" in found.text
+    assert found.low is not None and found.mid is not None and found.high is not None
+    kin = [server(cpu).mid for cpu in ("AMD EPYC 9845", "AMD EPYC 9965")]
+    assert found.low[-1] < min(each[-1] for each in kin if each) <= found.high[-1]
+    assert found.low[-1] < found.mid[-1] < found.high[-1]

@@ -28,6 +28,8 @@ from hypertwin.yaml_writing import Quoted
 RESTART_PRIORITIES = ("highest", "high", "low", "lowest", "disabled")
 """Restart priorities except the default."""
 LEAST_LIMIT_HZ = 1_000_000
+MAX_GUEST_OS = 200
+"""Maximum characters of `guest_os`."""
 _AFFINITY = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*\Z")
 
 
@@ -175,6 +177,9 @@ def _entry(
         entry["live_migration"] = False
     if vm.storage_appliance:
         entry["storage_appliance"] = True
+    guest_os = outside.name(vm.guest_os or "")[:MAX_GUEST_OS].rstrip()
+    if guest_os:
+        entry["guest_os"] = Quoted(guest_os)
     return entry
 
 

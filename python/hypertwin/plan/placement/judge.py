@@ -102,7 +102,7 @@ class Ends(NamedTuple):
 
     mean: float
     ci95: float | None
-    """Half-width of the 95 % confidence interval."""
+    """Half-width of the 95% confidence interval."""
     low: float
     """Ends of the interval with the twin's own error."""
     high: float

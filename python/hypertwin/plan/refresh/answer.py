@@ -13,6 +13,7 @@ from hypertwin.answers import Answer
 from hypertwin.arguments import asks
 from hypertwin.bands import band
 from hypertwin.documents import refresh as documents
+from hypertwin.documents.cost import Costs, Sensitivity
 from hypertwin.errors import ScenarioError
 from hypertwin.execution.runner import running
 from hypertwin.language import Host, Vm
@@ -96,7 +97,7 @@ class _Answering(Request):
             "candidates": made,
             "best": None if best is None else best["name"],
             "ranked_by": "cost" if priced else "hosts",
-            "sensitivity": expense.sensitivity(made, self.prices),
+            "sensitivity": self._sensitivity(found, made),
             "rules_left_out": self._rules_left_out(found),
             "notes": [],
             "sources": [],
@@ -106,6 +107,27 @@ class _Answering(Request):
         document["notes"] = notes(document)
         document["sources"] = sources(document)
         return Refreshed(document, {each.name: scenario for each in found for scenario in _scenarios(each)})
+
+    def _sensitivity(self, found: Sequence[Found], made: Sequence[documents.Candidate]) -> Sensitivity | None:
+        """Return the inputs that move the ranking by cost, also the number of hosts, or None without prices."""
+        if self.prices is None:
+            return None
+        other: dict[str, dict[int, Costs]] = {}
+        for candidate_, each in zip(found, made, strict=True):
+            parts = [part.made for part in candidate_.parts if part.made is not None]
+            for count in {each["hosts_if_fast"], each["hosts_if_slow"]} - {each["hosts"], None}:
+                if each["feasible"] and count is not None and each["hosts"] is not None:
+                    last = candidate_.parts[-1].choice.last.name
+                    found_ = self._costs(parts, each["energy"], last, count - each["hosts"])
+                    other.setdefault(each["name"], {})[count] = found_
+        return expense.sensitivity(made, other)
+
+    def _costs(self, made: Sequence[Made], power: documents.Energy | None, more: str = "", hosts: int = 0) -> Costs:
+        """Return the costs of clusters, with some more hosts of a type in the last one."""
+        options = self.options
+        return expense.costs(
+            made, self.types, self.prices, options.years, options.failures, power, more=more, hosts=hosts
+        )
 
     def _as_is(self, cluster: str) -> Made:
         return self.planner.as_is(self.present.scenario, self.present.state(cluster).cluster)
@@ -137,8 +159,7 @@ class _Answering(Request):
         groups = {host.group: host for host in hosts}
         vms = [vm for each in made for vm in each.problem.vms]
         used = self._mean_usage(made) if twin is None else judged.usage(twin.normal)
-        watts = {group: types[group].watts for group in groups if group in types}
-        power = None if used is None else energy.energy(hosts, used, watts, "demand" if twin is None else "twin")
+        power = None if used is None else energy.energy(hosts, used, types, "demand" if twin is None else "twin")
         units = [types[host.group].rack_units if host.group in types else None for host in hosts]
         return {
             "name": name,
@@ -150,14 +171,14 @@ class _Answering(Request):
             "hosts_if_slow": len(hosts),
             "new_hosts": {},
             "cores": sum(host.cores for host in hosts),
-            "licence_sockets": sum(host.processors for host in hosts),
+            "sockets": sum(host.processors for host in hosts),
             "rack_units": None if None in units else math.fsum(unit for unit in units if unit is not None),
             "clusters": [present_cluster(each, self.present.grown) for each in made],
             "numa": _numa(groups, vms),
             "twin": None if twin is None else twin.document(before, len(self.present.vms)),
             "slower": None if twin is None or before is None or twin is before else twin.is_slower(before),
             "energy": power,
-            "costs": expense.costs(made, self.types, self.prices, self.options.years, self.options.failures, power),
+            "costs": self._costs(made, power),
             "verdict": "",
         }
 
@@ -349,7 +370,7 @@ def _infeasible(found: Found, reason: str) -> documents.Candidate:
         "hosts_if_slow": None,
         "new_hosts": {},
         "cores": None,
-        "licence_sockets": None,
+        "sockets": None,
         "rack_units": None,
         "clusters": [],
         "numa": [],

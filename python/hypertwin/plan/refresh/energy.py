@@ -7,14 +7,12 @@ from typing import Literal
 
 from hypertwin.documents import refresh as documents
 from hypertwin.language import Host
+from hypertwin.plan.refresh.host_type import HostType
 from hypertwin.plan.refresh.speed import smt_yield
 from hypertwin.published.power import Power, kwh, power
 
 HOURS = 8_766
 """Hours of a year, with leap years."""
-
-Watts = Mapping[str, tuple[float, float] | None]
-"""Measured power of host groups in watts, idle and at the highest throughput, or None if not measured."""
 
 
 def load(host: Host, used_pct: float) -> float:
@@ -28,22 +26,30 @@ def load(host: Host, used_pct: float) -> float:
 
 
 def energy(
-    hosts: Sequence[Host], used_pct: Mapping[str, float], watts: Watts, origin: Literal["twin", "demand"]
+    hosts: Sequence[Host],
+    used_pct: Mapping[str, float],
+    types: Mapping[str, HostType],
+    origin: Literal["twin", "demand"],
 ) -> documents.Energy | None:
-    """Return the power of hosts whose CPU usage is known, or None if the power of one is unknown."""
+    """Return the power of hosts whose CPU usage is known, or None if the power of one is unknown.
+
+    `types` has host types by host group, with their measured watts.
+    """
     known: dict[str, Power] = {}
     low = middle = high = weight = whole = 0.0
     texts: dict[str, None] = {}
     origins: dict[str, None] = {}
     for host in hosts:
         if host.group not in known:
-            idle, full = watts.get(host.group) or (None, None)
+            type_ = types.get(host.group)
+            idle, full = (None, None) if type_ is None or type_.watts is None else type_.watts
             known[host.group] = power(
                 host.cpu_model,
                 sockets=host.processors,
                 memory_gib=host.memory_bytes / 2**30,
                 watts_idle=idle,
                 watts_full=full,
+                tdp_w=None if type_ is None else type_.tdp,
             )
         at = load(host, used_pct.get(host.name, 0.0))
         found = known[host.group].watts(at)

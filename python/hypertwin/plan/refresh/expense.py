@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hypertwin.cost import sensitivity as sensitivities
 from hypertwin.cost import years
@@ -27,12 +28,24 @@ def costs(
     over: int,
     failures: int,
     energy: documents.Energy | None,
+    *,
+    more: str = "",
+    hosts: int = 0,
 ) -> Costs:
-    """Return the costs of clusters over a number of years. Without a file of prices nothing has a price."""
-    kwh = None
+    """Return the costs of clusters over a number of years. Without a file of prices nothing has a price.
+
+    The last cluster has some `hosts` more, or fewer, of the type `more`. Energy then grows with the number of hosts.
+    """
+    clusters = [_cluster(each, types) for each in made]
+    whole = Estate(tuple(clusters)).host_count
+    if hosts:
+        last = clusters[-1]
+        changed = (replace(each, count=each.count + hosts) if each.name == more else each for each in last.hosts)
+        clusters[-1] = replace(last, hosts=tuple(changed))
+    estate, kwh = Estate(tuple(clusters)), None
     if energy is not None:
-        kwh = energy["kwh_per_year_low"], energy["kwh_per_year"], energy["kwh_per_year_high"]
-    estate = Estate(tuple(_cluster(each, types) for each in made))
+        part = estate.host_count / whole if whole else 1.0
+        kwh = part * energy["kwh_per_year_low"], part * energy["kwh_per_year"], part * energy["kwh_per_year_high"]
     return years.lines(
         estate, prices or Prices(), over, kwh, failures, bought={each.name for each in types} - {PRESENT}
     )
@@ -91,7 +104,10 @@ def worth(found: documents.Candidate) -> float:
     return 0.0 if found["costs"] is None else found["costs"]["discounted"] or 0.0
 
 
-def sensitivity(found: Sequence[documents.Candidate], prices: Prices | None) -> Sensitivity | None:
-    """Return the inputs that move the ranking of candidates by cost, or None without prices."""
+def sensitivity(found: Sequence[documents.Candidate], other: Mapping[str, Mapping[int, Costs]]) -> Sensitivity | None:
+    """Return the inputs that move the ranking of candidates by cost, or None for fewer than two candidates.
+
+    `other` has the costs of candidates with other numbers of hosts.
+    """
     known = {each["name"]: each["costs"] for each in found if each["feasible"] and each["costs"] is not None}
-    return sensitivities.compare(known) if prices is not None and len(known) > 1 else None
+    return sensitivities.compare(known, other) if len(known) > 1 else None

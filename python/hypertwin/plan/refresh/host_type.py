@@ -1,21 +1,7 @@
-"""Host types to buy, each from a file.
+"""Host types to buy, each from a file. docs/guides/replacing-hosts.md shows one.
 
-    name: r760
-    host:                        # keys of hosts.NAME in a scenario
-      sockets: 2
-      cores_per_socket: 32
-      clock: 2.5 GHz
-      memory_per_node: 512 GiB
-      hypervisor: esxi-8.0
-      cpu_model: Intel Xeon Gold 6548Y+
-    storage: {...}               # keys of storage.NAME without `nodes`, if the hosts pool their own disks
-    rack_units: 2
-    watts: {idle: 150, full: 640}  # measured, if known
-    sold_in: 2                   # hosts are sold in steps of two
-    at_least: 4
-    at_most: 32
-
-A scenario checks `host` and `storage`, so both have its keys, defaults and messages.
+`host` has keys of `hosts.NAME` in a scenario, and `storage` keys of `storage.NAME` without `nodes`. A scenario checks
+both, so both have its keys, defaults and messages.
 """
 
 from __future__ import annotations
@@ -36,7 +22,7 @@ MAX_HOSTS = 1_000
 """Maximum number of hosts of one type in a cluster."""
 MAX_RACK_UNITS, MAX_WATTS = 64, 100_000
 
-KEYS = ("name", "host", "storage", "rack_units", "watts", "sold_in", "at_least", "at_most")
+KEYS = ("name", "host", "storage", "rack_units", "watts", "tdp", "sold_in", "at_least", "at_most")
 
 NODES = (1, 4, 8, 16)
 """Numbers of hosts with which a host type is checked."""
@@ -56,6 +42,8 @@ class HostType:
     rack_units: float | None = None
     watts: tuple[float, float] | None = None
     """Measured power of one host in watts: idle, and at the highest throughput."""
+    tdp: float | None = None
+    """Thermal design power of one processor in watts."""
     sold_in: int = 1
     """Hosts are bought in multiples of this number."""
     at_least: int = 1
@@ -167,6 +155,7 @@ def _made(data: Mapping[str, Any], file: str, mistakes: list[Mistake]) -> HostTy
         mistakes.append(Mistake("unknown-key", "storage.nodes", "a key", "other keys of storage.NAME", hint))
     units = _number(data, "rack_units", MAX_RACK_UNITS, mistakes)
     watts = _watts(data.get("watts"), mistakes)
+    tdp = _number(data, "tdp", MAX_WATTS, mistakes)
     whole = {
         key: _whole(data, key, least, mistakes) for key, least in (("sold_in", 1), ("at_least", 1), ("at_most", 1))
     }
@@ -182,6 +171,7 @@ def _made(data: Mapping[str, Any], file: str, mistakes: list[Mistake]) -> HostTy
         storage=None if storage is None else MappingProxyType(dict(storage)),
         rack_units=units,
         watts=watts,
+        tdp=tdp,
         sold_in=whole["sold_in"] or 1,
         at_least=at_least,
         at_most=at_most,

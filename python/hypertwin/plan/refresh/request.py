@@ -113,7 +113,8 @@ class Request:
         if self.options.mix and len(self.types) > 1:
             mixed = [self._mixed(name, alone[name]) for name in names]
             if all(mixed):
-                yield Found("mix of two types", "mix", tuple(part for part in mixed if part is not None))
+                types = dict.fromkeys(name for part in mixed if part is not None for name in part.added)
+                yield Found(" + ".join(types), "mix", tuple(part for part in mixed if part is not None))
 
     def _mixed(self, cluster: str, alone: Mapping[str, int]) -> Part | None:
         """Return the best mix of a cluster: the cheapest to buy if both types are priced, else the fewest hosts."""

@@ -32,7 +32,7 @@ CALCULATED: tuple[documents.Source, ...] = (
         "kind": "calculated",
         "text": _PLAN,
     },
-    {"keys": ["*.cores", "*.licence_sockets", "*.rack_units"], "kind": "calculated", "text": _SUM},
+    {"keys": ["*.cores", "*.sockets", "*.rack_units"], "kind": "calculated", "text": _SUM},
     {
         "keys": ["*.clusters.*.vms", "*.clusters.*.grown_vms", "*.clusters.*vcpu*", "*.clusters.*.largest_vm*"],
         "kind": "input",

@@ -152,6 +152,7 @@ def test_a_cluster(read):
     assert db.limit_mhz == 8 * 2500
     assert db.affinity == "0-11", "CPUs 0-5 and 24-29 of Linux are the threads of the first six cores"
     assert db.cpu_hot_add
+    assert db.guest_os == "l26"
     assert db.demand.cpu_mhz == pytest.approx(0.25 * 12 * 2500)
     assert (web.powered_on, web.vcpus, web.shares, web.demand) == (False, 2, 100_000, None)
     assert (golden.is_template, golden.memory_bytes, golden.shares) == (True, 512 * 2**20, 1000)

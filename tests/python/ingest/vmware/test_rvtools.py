@@ -301,6 +301,20 @@ def test_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert [vm.vcpus for vm in _read(tmp_path, change).vms[:3]] == [3, 4, 5]
 
 
+def test_the_guest_os_is_that_of_the_tools_or_else_the_configured(tmp_path: Path) -> None:
+    def change(tabs: Tabs) -> None:
+        tabs["vInfo"][0]["OS according to the VMware Tools"] = "Microsoft Windows Server 2022 (64-bit)"
+        tabs["vInfo"][2]["OS according to the configuration file"] = None
+
+    configured = "Red Hat Enterprise Linux 8 (64-bit)"
+    found = _read(tmp_path, change)
+    assert [vm.guest_os for vm in found.vms[:3]] == ["Microsoft Windows Server 2022 (64-bit)", configured, None]
+    made, _ = to_scenario.to_scenario(found)
+    read = scenario.loads(to_scenario.to_yaml(made)).inventory
+    assert {vm.guest_os for vm in read.vms} <= {"Microsoft Windows Server 2022 (64-bit)", configured, None}
+    assert configured in {vm.guest_os for vm in read.vms}
+
+
 def test_a_formula_is_what_it_shows(tmp_path: Path) -> None:
     from openpyxl import Workbook
 

@@ -24,7 +24,7 @@ def refresh(scenario: Any, files: Any, **options: Any) -> Any:
 def test_a_cluster_replaced_by_itself_is_itself(tmp_path: Path) -> None:
     """Four hosts are needed at 41 % of four times 32 cores with N+1, and the same hosts again are four."""
     scenario = cluster(hosts=4, vms=60, mhz=2_000, memory="4 GiB")
-    same = types(tmp_path, same=dict(host=host()))
+    same = types(tmp_path, same={"host": host()})
     found = refresh(scenario, same, cpu="60%")
     assert found["candidates"][0]["hosts"] == found["present"]["hosts"] == 4
     (speed,) = (each for each in found["speeds"] if each["host_type"] == "same")
@@ -37,8 +37,8 @@ def test_twice_the_cores_take_half_the_hosts_within_one(tmp_path: Path, mhz: flo
     scenario = cluster(hosts=8, vms=120, mhz=mhz, memory="1 GiB")
     files = types(
         tmp_path,
-        one=dict(host=host(memory_per_node="2 TiB")),
-        two=dict(host=host(cores_per_socket=32, memory_per_node="2 TiB")),
+        one={"host": host(memory_per_node="2 TiB")},
+        two={"host": host(cores_per_socket=32, memory_per_node="2 TiB")},
     )
     one, two = (each["hosts"] for each in refresh(scenario, files, failures=0)["candidates"])
     assert abs(two - one / 2) <= 1
@@ -47,7 +47,7 @@ def test_twice_the_cores_take_half_the_hosts_within_one(tmp_path: Path, mhz: flo
 @pytest.mark.parametrize("limit", ["cpu", "memory"])
 def test_more_headroom_never_takes_fewer_hosts(tmp_path: Path, limit: str) -> None:
     scenario = cluster(hosts=6, vms=70, mhz=2_800)
-    files = types(tmp_path, new=dict(host=host()))
+    files = types(tmp_path, new={"host": host()})
     counts = [
         refresh(scenario, files, **{limit: each})["candidates"][0]["hosts"] for each in ("90%", "75%", "60%", "45%")
     ]
@@ -57,7 +57,7 @@ def test_more_headroom_never_takes_fewer_hosts(tmp_path: Path, limit: str) -> No
 
 def test_more_failures_and_more_growth_never_take_fewer_hosts(tmp_path: Path) -> None:
     scenario = cluster(hosts=6, vms=70)
-    files = types(tmp_path, new=dict(host=host()))
+    files = types(tmp_path, new={"host": host()})
     for option, values in (("failures", (0, 1, 2)), ("growth", ("0%", "20%", "50%", "10%/year"))):
         counts = [refresh(scenario, files, **{option: each})["candidates"][0]["hosts"] for each in values]
         assert counts == sorted(counts)
@@ -65,7 +65,7 @@ def test_more_failures_and_more_growth_never_take_fewer_hosts(tmp_path: Path) ->
 
 
 def test_growth_is_more_vms_of_the_same_sizes(tmp_path: Path) -> None:
-    files = types(tmp_path, new=dict(host=host()))
+    files = types(tmp_path, new={"host": host()})
     found = refresh(cluster(vms=40), files, growth="25%")
     assert found["candidates"][0]["clusters"][0]["vms"] == 50
     assert found["candidates"][0]["clusters"][0]["grown_vms"] == 10
@@ -79,7 +79,7 @@ def test_a_faster_processor_carries_more_by_its_published_results(tmp_path: Path
     """Where CPU alone limits, hosts go by throughput per host, and the ends of its interval by theirs."""
     scenario = cluster(hosts=50, vms=1_000, mhz=2_400, memory="1 GiB", memory_per_node="1 TiB")
     files = types(
-        tmp_path, new=dict(host=host(cpu_model=NEW, cores_per_socket=32, clock="2.5 GHz", memory_per_node="2 TiB"))
+        tmp_path, new={"host": host(cpu_model=NEW, cores_per_socket=32, clock="2.5 GHz", memory_per_node="2 TiB")}
     )
     found = refresh(scenario, files, failures=0)
     old, new = found["speeds"]
@@ -94,7 +94,7 @@ def test_a_faster_processor_carries_more_by_its_published_results(tmp_path: Path
 def test_the_twin_sees_the_same_work_on_faster_hosts(tmp_path: Path) -> None:
     """Alone on a core, a transaction takes its time divided by clock and work per cycle."""
     scenario = cluster(hosts=2, vms=4, mhz=840)
-    files = types(tmp_path, new=dict(host=host(cpu_model=NEW, clock="2.5 GHz")))
+    files = types(tmp_path, new={"host": host(cpu_model=NEW, clock="2.5 GHz")})
     found = hypertwin.plan_refresh(scenario, host_type=files, cache="off", failures=0).to_dict()
     speed = next(each for each in found["speeds"] if each["host_type"] == "new")
     response = found["candidates"][0]["twin"]["normal"]["response"]
@@ -107,7 +107,7 @@ def test_the_twin_sees_the_same_work_on_faster_hosts(tmp_path: Path) -> None:
 def test_saving_hosts_and_losing_time_is_said_first(tmp_path: Path) -> None:
     slow = "Intel Xeon E5-2650L v3"  # 12 cores at 1.8 GHz
     scenario = cluster(hosts=6, vms=24, mhz=2_000, memory="1 GiB")
-    files = types(tmp_path, slow=dict(host=host(cpu_model=slow, cores_per_socket=12, clock="1.8 GHz")))
+    files = types(tmp_path, slow={"host": host(cpu_model=slow, cores_per_socket=12, clock="1.8 GHz")})
     found = hypertwin.plan_refresh(scenario, host_type=files, cache="off", failures=0).to_dict()
     (candidate,) = found["candidates"]
     assert candidate["hosts"] < 6
@@ -116,10 +116,10 @@ def test_saving_hosts_and_losing_time_is_said_first(tmp_path: Path) -> None:
 
 
 def test_an_unknown_processor_is_never_taken_as_equal(tmp_path: Path) -> None:
-    files = types(tmp_path, new=dict(host=host(cpu_model="Quantum 9000")))
+    files = types(tmp_path, new={"host": host(cpu_model="Quantum 9000")})
     with pytest.raises(ScenarioError, match=r"host\.cpu_model: Quantum 9000[\s\S]*new\.yaml"):
         refresh(cluster(), files)
-    files = types(tmp_path, new=dict(host=host()))
+    files = types(tmp_path, new={"host": host()})
     with pytest.raises(ScenarioError, match=r"hosts\.old\.cpu_model"):
         refresh(cluster(cpu_model="Quantum 9000"), files)
 
@@ -154,12 +154,12 @@ def test_a_bad_host_type_is_one_error_with_its_place(tmp_path: Path, keys: Any, 
 
 def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
     scenario = cluster(hosts=5, vms=70)
-    alone = refresh(scenario, types(tmp_path, new=dict(host=host())))["candidates"][0]["hosts"]
+    alone = refresh(scenario, types(tmp_path, new={"host": host()}))["candidates"][0]["hosts"]
     for keys in ({"sold_in": 4}, {"at_least": alone + 3}, {"sold_in": 3, "at_least": alone + 1}):
         (found,) = refresh(scenario, types(tmp_path, new=dict(host=host(), **keys)))["candidates"]
         assert found["hosts"] % keys.get("sold_in", 1) == 0
         assert alone <= found["hosts"] >= keys.get("at_least", 1)
-    (found,) = refresh(scenario, types(tmp_path, new=dict(host=host(), at_most=alone - 1)))["candidates"]
+    (found,) = refresh(scenario, types(tmp_path, new={"host": host(), "at_most": alone - 1}))["candidates"]
     assert not found["feasible"]
     assert found["reason"]
 
@@ -167,17 +167,17 @@ def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
 def test_without_measured_demand_the_present_vcpus_per_core_are_kept(tmp_path: Path) -> None:
     scenario = cluster(hosts=4, vms=60, mhz=None, memory="1 GiB")
     scenario["description"] = "Imported from RVTools."
-    found = refresh(scenario, types(tmp_path, new=dict(host=host())), failures=0)
+    found = refresh(scenario, types(tmp_path, new={"host": host()}), failures=0)
     assert not found["demand"]["is_measured"]
     assert found["candidates"][0]["hosts"] == 4
     assert found["asked"]["vcpu_ratio"] == pytest.approx(60 * 4 / (4 * 32))
-    answer = hypertwin.plan_refresh(scenario, host_type=types(tmp_path, new=dict(host=host())), **QUICK)
+    answer = hypertwin.plan_refresh(scenario, host_type=types(tmp_path, new={"host": host()}), **QUICK)
     assert "No CPU demand was measured" in str(answer)
 
 
 def test_a_vm_that_fits_no_host_is_said(tmp_path: Path) -> None:
     scenario = cluster(hosts=2, vms=2, vcpus=60, memory="300 GiB")
-    files = types(tmp_path, small=dict(host=host(cores_per_socket=8)), low=dict(host=host(memory_per_node="64 GiB")))
+    files = types(tmp_path, small={"host": host(cores_per_socket=8)}, low={"host": host(memory_per_node="64 GiB")})
     for each in refresh(scenario, files)["candidates"]:
         assert not each["feasible"]
         assert "60 vCPUs and 300 GiB" in each["reason"]
@@ -185,12 +185,12 @@ def test_a_vm_that_fits_no_host_is_said(tmp_path: Path) -> None:
 
 def test_kept_hosts_stay_and_take_their_part(tmp_path: Path) -> None:
     scenario = cluster(hosts=4, vms=70)
-    whole, kept = refresh(scenario, types(tmp_path, new=dict(host=host())), keep=["old-1", "old-2"])["candidates"]
+    whole, kept = refresh(scenario, types(tmp_path, new={"host": host()}), keep=["old-1", "old-2"])["candidates"]
     assert kept["kind"] == "keep"
     assert kept["clusters"][0]["kept"] == ["old-1", "old-2"]
     assert kept["hosts"] == whole["hosts"] == 2 + kept["new_hosts"]["new"]
     with pytest.raises(ScenarioError, match="keep"):
-        refresh(scenario, types(tmp_path, new=dict(host=host())), keep="esx-9")
+        refresh(scenario, types(tmp_path, new={"host": host()}), keep="esx-9")
 
 
 def test_merged_clusters_share_their_spare_host(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_merged_clusters_share_their_spare_host(tmp_path: Path) -> None:
     scenario["hosts"] = {"a": {**host(), "count": 3, "cluster": "a"}, "b": {**host(), "count": 3, "cluster": "b"}}
     web = scenario["vms"].pop("web")
     scenario["vms"] = {"x": {**web, "cluster": "a"}, "y": {**web, "cluster": "b"}}
-    apart, merged = refresh(scenario, types(tmp_path, new=dict(host=host())), merge=True)["candidates"]
+    apart, merged = refresh(scenario, types(tmp_path, new={"host": host()}), merge=True)["candidates"]
     assert [each["cluster"] for each in apart["clusters"]] == ["a", "b"]
     assert merged["clusters"][0]["takes"] == ["a", "b"]
     assert merged["hosts"] < apart["hosts"]
@@ -206,7 +206,7 @@ def test_merged_clusters_share_their_spare_host(tmp_path: Path) -> None:
 
 def test_a_mix_is_not_worse_than_its_types(tmp_path: Path) -> None:
     scenario = cluster(hosts=4, vms=70, mhz=1_000)
-    files = types(tmp_path, a=dict(host=host()), b=dict(host=host(memory_per_node="384 GiB")))
+    files = types(tmp_path, a={"host": host()}, b={"host": host(memory_per_node="384 GiB")})
     *alone, mix = refresh(scenario, files, mix=True)["candidates"]
     assert mix["kind"] == "mix"
     assert set(mix["new_hosts"]) == {"a", "b"}
@@ -223,8 +223,8 @@ def test_each_number_of_the_document_has_an_origin(tmp_path: Path) -> None:
     )
     files = types(
         tmp_path,
-        new=dict(host=host(cpu_model=NEW), rack_units=1, watts={"idle": 120, "full": 500}),
-        other=dict(host=host()),
+        new={"host": host(cpu_model=NEW), "rack_units": 1, "watts": {"idle": 120, "full": 500}},
+        other={"host": host()},
     )
     found = hypertwin.plan_refresh(
         cluster(), host_type=files, growth="20%", prices=prices, mix=True, keep="old-1", cache="off"
@@ -246,7 +246,7 @@ def test_five_hundred_small_cases_against_trying_everything(tmp_path: Path) -> N
         web = scenario["vms"].pop("web")
         for at, size in enumerate(sizes):
             scenario["vms"][f"vm-{at}"] = {**web, "count": 1, "memory": f"{size} GiB"}
-        files = types(tmp_path, new=dict(host=host(memory_per_node=f"{room // 2} GiB")))
+        files = types(tmp_path, new={"host": host(memory_per_node=f"{room // 2} GiB")})
         (found,) = refresh(scenario, files, memory="100%", failures=failures)["candidates"]
         assert found["hosts"] == wanted, (number, sizes, room, failures)
         if wanted is not None:
