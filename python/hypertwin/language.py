@@ -103,6 +103,109 @@ class MeasuredCluster:
 
 
 @dataclass(frozen=True)
+class SourceDisk:
+    """Virtual disk in the source system. An unknown fact is None."""
+
+    label: str | None = None
+    """Name of the disk."""
+    capacity_bytes: int | None = None
+    """Capacity that the guest sees, in bytes."""
+    controller: str | None = None
+    """Controller, as the source names it."""
+    controller_number: int | None = None
+    """Number of the controller among those of its kind, from 0."""
+    unit: int | None = None
+    """Number of the disk at its controller, from 0."""
+    mode: str | None = None
+    """Disk mode: `persistent`, `independent-persistent` or `independent-nonpersistent`."""
+    raw: str | None = None
+    """Raw device mapping: `none`, `virtual` or `physical`."""
+    shared: bool | None = None
+    """True if other VMs can write to the disk too."""
+    thin: bool | None = None
+    """True if the disk is thin-provisioned."""
+    path: str | None = None
+    """File of the disk with its datastore, or an empty string if the disk has none."""
+
+
+@dataclass(frozen=True)
+class SourceNetwork:
+    """Virtual network adapter in the source system. An unknown fact is None."""
+
+    adapter: str | None = None
+    """Model of the adapter, as the source names it."""
+    network: str | None = None
+    """Port group or network."""
+    switch: str | None = None
+    """Virtual switch."""
+    vlan: int | None = None
+    """VLAN of the port group, 0 for none, 4095 for all."""
+    connected: bool | None = None
+    """True if the adapter is connected."""
+
+
+@dataclass(frozen=True)
+class SourcePartition:
+    """File system of a guest. An unknown fact is None."""
+
+    path: str | None = None
+    """Mount point or drive letter."""
+    capacity_bytes: int | None = None
+    """Capacity, in bytes."""
+    free_bytes: int | None = None
+    """Free capacity, in bytes."""
+
+
+@dataclass(frozen=True)
+class SourceVm:
+    """Facts of the source system about a VM, for a move. An unknown fact is None. No run reads them."""
+
+    guest_id: str | None = None
+    """Guest identifier, as vSphere or Proxmox names it."""
+    firmware: str | None = None
+    """Firmware: `bios` or `efi`."""
+    secure_boot: bool | None = None
+    """True if Secure Boot is enabled."""
+    tpm: bool | None = None
+    """True if the VM has a virtual TPM."""
+    hardware_version: int | None = None
+    """Virtual hardware version, such as 19 for `vmx-19`."""
+    tools: str | None = None
+    """State of the guest tools: `running`, `not-running` or `not-installed`."""
+    host_name: str | None = None
+    """Host name that the guest reports, or an empty string if it reports none."""
+    has_ip: bool | None = None
+    """True if the guest reports an IP address."""
+    folder: str | None = None
+    """Folder of the VM."""
+    tags: tuple[str, ...] | None = None
+    """Tags of the VM."""
+    hot_add_memory: bool | None = None
+    """True if memory can be added to the running VM."""
+    numa_affinity: bool | None = None
+    """True if memory of the VM is bound to NUMA nodes of its host."""
+    changed_block_tracking: bool | None = None
+    """True if changed block tracking is enabled."""
+    consolidation_needed: bool | None = None
+    """True if disks of removed snapshots need consolidation."""
+    fault_tolerance: bool | None = None
+    """True if vSphere Fault Tolerance protects the VM."""
+    disk_uuid: bool | None = None
+    """True if the guest sees serial numbers of its disks."""
+    cds_connected: int | None = None
+    """Number of connected CD-ROM drives."""
+    usb_devices: int | None = None
+    """Number of USB devices and controllers."""
+    passthrough_devices: int | None = None
+    """Number of devices of the host that are passed through to the VM."""
+    secret_in_notes: bool | None = None
+    """True if notes look as if they contain a password or a key. Their text is not kept."""
+    disks: tuple[SourceDisk, ...] | None = None
+    networks: tuple[SourceNetwork, ...] | None = None
+    partitions: tuple[SourcePartition, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Cluster:
     """Cluster of hosts between which VMs can move."""
 
@@ -204,6 +307,16 @@ class Vm:
     """Reserved memory, without the hypervisor's overhead, in bytes."""
     reservation_hz: int
     """Reserved CPU, in Hz."""
+    limit_hz: int | None
+    """Limit of CPU in Hz, or None without a limit."""
+    shares: float
+    """CPU shares of the whole VM: 1000 for each vCPU are normal."""
+    cores_per_socket: int | None
+    """Cores for each virtual socket, or None for the default of the hypervisor."""
+    cpu_hot_add: bool
+    """True if vCPUs can be added to the running VM."""
+    has_affinity: bool
+    """True if the VM has CPU affinity."""
     restart_priority: str
     """Restart priority: `highest`, `high`, `medium`, `low`, `lowest` or `disabled`."""
     stays_on_host: bool
@@ -227,6 +340,7 @@ class Vm:
     policies: Mapping[str, int]
     """Number of virtual disks in the pool, by policy. Disks without a policy have the redundancy of the pool."""
     measured: MeasuredVm
+    source: SourceVm
 
     def can_be_on(self, host: Host) -> bool:
         """True if the VM can run on a host, apart from capacity and rules."""
@@ -472,6 +586,7 @@ def inventory(scenario_json: str) -> Inventory:
                 **{
                     **vm,
                     "measured": MeasuredVm(**vm["measured"]),
+                    "source": _source(vm["source"]),
                     "host_groups": tuple(vm["host_groups"]),
                     "products": tuple(vm["products"]),
                 }
@@ -496,6 +611,19 @@ def inventory(scenario_json: str) -> Inventory:
             Rule(**{**rule, "vms": tuple(rule["vms"]), "hosts": tuple(rule["hosts"])}) for rule in found["rules"]
         ),
     )
+
+
+UNKNOWN_SOURCE = SourceVm()
+
+
+def _source(facts: Mapping[str, Any]) -> SourceVm:
+    """Return the facts of the source system about a VM."""
+    if not facts:
+        return UNKNOWN_SOURCE
+    parts = {"disks": SourceDisk, "networks": SourceNetwork, "partitions": SourcePartition}
+    lists = {name: tuple(part(**each) for each in facts[name]) for name, part in parts.items() if name in facts}
+    tags = {"tags": tuple(facts["tags"])} if "tags" in facts else {}
+    return SourceVm(**{**facts, **lists, **tags})
 
 
 def _has_ha(enabled: bool | None, said: Mapping[str, object]) -> bool | None:

@@ -695,6 +695,10 @@ class VmGroup(TypedDict, total=False):
     """
     measured: MeasuredVm
     """Measured values of each VM."""
+    source: SourceVm
+    """Facts of the source system about the VM, for a move to another hypervisor. An absent key is unknown. No
+    run reads them.
+    """
 
 
 MemoryShares: TypeAlias = str | int
@@ -830,6 +834,126 @@ class MeasuredVm(TypedDict, total=False):
     """Number of snapshots."""
     oldest_snapshot: str
     """Time of its oldest snapshot, in ISO 8601."""
+
+
+class SourceVm(TypedDict, total=False):
+    """Facts of the source system about the VM, for a move to another hypervisor. An absent key is unknown. No
+    run reads them.
+    """
+
+    guest_id: str
+    """Guest identifier as vSphere or Proxmox names it, such as `rhel9_64Guest` or `l26`."""
+    firmware: Firmware
+    """Firmware of the VM."""
+    secure_boot: bool
+    """Secure Boot is enabled."""
+    tpm: bool
+    """The VM has a virtual TPM."""
+    hardware_version: int
+    """Virtual hardware version, such as 19 for `vmx-19`."""
+    tools: Tools
+    """State of the guest tools (VMware Tools, QEMU guest agent): `running`, `not-running` or `not-installed`."""
+    host_name: str
+    """Host name that the guest reports; empty if it reports none."""
+    has_ip: bool
+    """The guest reports at least one IP address."""
+    folder: str
+    """Folder of the VM in the source system."""
+    tags: Sequence[str]
+    """Tags, such as the application that the VM belongs to."""
+    hot_add_memory: bool
+    """Memory can be added to the running VM."""
+    numa_affinity: bool
+    """Memory of the VM is bound to NUMA nodes of its host."""
+    changed_block_tracking: bool
+    """Changed block tracking (CBT) is enabled, which a warm migration needs."""
+    consolidation_needed: bool
+    """Disks of removed snapshots need consolidation."""
+    fault_tolerance: bool
+    """vSphere Fault Tolerance protects the VM."""
+    disk_uuid: bool
+    """The guest sees serial numbers of its disks (`disk.EnableUUID`)."""
+    cds_connected: int
+    """Connected CD-ROM drives."""
+    usb_devices: int
+    """USB devices and controllers."""
+    passthrough_devices: int
+    """Devices of the host that are passed through to the VM."""
+    secret_in_notes: bool
+    """Notes of the VM or of its snapshots look as if they contain a password or a key. Their text is not kept."""
+    disks: Sequence[SourceDisk]
+    """Virtual disks; an empty list if the VM has none."""
+    networks: Sequence[SourceNetwork]
+    """Virtual network adapters; an empty list if the VM has none."""
+    partitions: Sequence[SourcePartition]
+    """File systems that the guest reports; an empty list if it reports none."""
+
+
+Firmware: TypeAlias = Literal["bios", "efi"]
+"""Firmware of a VM."""
+
+
+Tools: TypeAlias = Literal["running", "not-running", "not-installed"]
+"""State of the guest tools of a VM."""
+
+
+class SourceDisk(TypedDict, total=False):
+    """A virtual disk in the source system. An absent key is unknown."""
+
+    label: str
+    """Name of the disk."""
+    capacity: Bytes
+    """Capacity that the guest sees. A quantity such as `64GiB`."""
+    controller: str
+    """Controller, as the source names it."""
+    controller_number: int
+    """Number of the controller among those of its kind, from 0."""
+    unit: int
+    """Number of the disk at its controller, from 0."""
+    mode: DiskMode
+    """Mode of the disk."""
+    raw: RawMapping
+    """Raw device mapping."""
+    shared: bool
+    """Other VMs can write to the disk too."""
+    thin: bool
+    """The disk is thin-provisioned."""
+    path: str
+    """File of the disk, with its datastore; empty if the disk has none."""
+
+
+DiskMode: TypeAlias = Literal["persistent", "independent-persistent", "independent-nonpersistent"]
+"""Mode of a virtual disk."""
+
+
+RawMapping: TypeAlias = Literal["none", "virtual", "physical"]
+"""Raw device mapping of a virtual disk."""
+
+
+class SourceNetwork(TypedDict, total=False):
+    """A virtual network adapter in the source system. An absent key is unknown."""
+
+    adapter: str
+    """Model of the adapter, as the source names it."""
+    network: str
+    """Port group or network."""
+    switch: str
+    """Virtual switch."""
+    vlan: int
+    """VLAN of the port group; 0 for none, 4095 for all."""
+    connected: bool
+    """The adapter is connected."""
+
+
+class SourcePartition(TypedDict, total=False):
+    """A file system of the guest. An absent key is unknown."""
+
+    path: str
+    """Mount point or drive letter."""
+    capacity: Bytes
+    """Capacity. A quantity such as `64GiB`."""
+    free: Bytes
+    """Free capacity. A quantity such as `64GiB`."""
 
 
 class Workload(TypedDict, total=False):

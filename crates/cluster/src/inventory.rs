@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use crate::names::{member_name, member_names};
 use crate::placement::{self, Place};
-use crate::quantity::{Bytes, Duration};
+use crate::quantity::{Bytes, Duration, Frequency};
 use crate::redundancy::Redundancy;
+use crate::source_facts::SourceFacts;
 use crate::spec::cluster::{Cluster, Datastore, PowerPolicy, PoweredOff};
 use crate::spec::host::HostGroup;
 use crate::spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
@@ -283,6 +284,16 @@ pub struct VmMember {
     pub memory_reservation_bytes: u64,
     /// CPU reservation.
     pub reservation_hz: u64,
+    /// CPU limit; `None` without one.
+    pub limit_hz: Option<u64>,
+    /// CPU shares of the whole VM.
+    pub shares: f64,
+    /// Cores per virtual socket; `None` for the default of the hypervisor.
+    pub cores_per_socket: Option<u32>,
+    /// vCPUs can be added while it runs.
+    pub cpu_hot_add: bool,
+    /// It has CPU affinity.
+    pub has_affinity: bool,
     /// Restart order after a host failure.
     pub restart_priority: RestartPriority,
     /// It cannot leave its host: it has CPU affinity or disks inside the host, or serves storage to it.
@@ -307,6 +318,8 @@ pub struct VmMember {
     pub policies: BTreeMap<String, u32>,
     /// Its measured values.
     pub measured: MeasuredVmFacts,
+    /// Facts of its source system.
+    pub source: SourceFacts,
 }
 
 /// A pool of distributed storage.
@@ -589,6 +602,11 @@ fn vms_of(
         memory_touched_bytes: group.memory_touched.unwrap_or(group.memory).bytes(),
         memory_reservation_bytes: group.memory_reservation.bytes(),
         reservation_hz: group.reservation.whole_hz(),
+        limit_hz: group.limit.map(Frequency::whole_hz),
+        shares: group.shares.total(group.vcpus),
+        cores_per_socket: group.cores_per_socket,
+        cpu_hot_add: group.cpu_hot_add,
+        has_affinity: group.affinity.is_some(),
         restart_priority: group.restart_priority,
         stays_on_host: group.affinity.is_some() || group.storage_appliance,
         live_migration: group.live_migration && !group.storage_appliance,
@@ -601,5 +619,6 @@ fn vms_of(
         vdisks: workload.map_or(0, |workload| group.vdisks_of_end(workload)),
         policies: policies.clone(),
         measured: group.measured.clone().unwrap_or_default().into(),
+        source: group.source.clone().unwrap_or_default().into(),
     })
 }

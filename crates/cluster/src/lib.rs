@@ -14,6 +14,7 @@
 //! | `quantity`, `redundancy`, `names` | values with units; replicas and erasure codes; names of group members |
 //! | `storage_memory` | memory that pools occupy on their nodes |
 //! | `placement`, `inventory` | the host of each VM; every host, VM and pool by name |
+//! | `source_facts` | facts of the source system about a VM, in the inventory |
 //!
 //! ```
 //! let text = r#"{
@@ -37,6 +38,7 @@ mod placement;
 mod quantity;
 mod redundancy;
 mod schema;
+mod source_facts;
 mod spec;
 mod storage_memory;
 
@@ -53,6 +55,7 @@ pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use redundancy::{Redundancy, RedundancyError};
 pub use schema::options::HypervisorOptions;
 pub use schema::schema_json;
+pub use source_facts::{SourceDiskFacts, SourceFacts, SourcePartitionFacts};
 pub use spec::array::{ArrayCache, DiskKind, Disks, PathPolicy, Paths, Plugin, Protocol, Raid, StorageArray};
 pub use spec::ceph::{Ceph, CephClient, CephRelease, CephScheduler, MclockProfile};
 pub use spec::cluster::{
@@ -74,6 +77,7 @@ pub use spec::pool::{
     PoolService, RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
 };
 pub use spec::scenario::{Auto, RunSettings, RunTime, Scenario};
+pub use spec::source::{DiskMode, Firmware, RawMapping, SourceDisk, SourceNetwork, SourcePartition, SourceVm, Tools};
 pub use spec::vm::{End, GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
 pub use spec::vsan::{Vsan, VsanArchitecture};
 pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
     Adapters, AdmissionPolicy, ArrayCache, Arrivals, AsyncIo, Balancing, BalancingPolicy, Bandwidth, BlockShare, Bytes,
-    Cluster, ControllerKind, Convergence, Datastore, Deployment, Device, DiskCache, DiskKind, Disks, Duration, Event,
-    Failure, FailureDomain, Family, Flushes, Frequency, GuestKind, GuestSystem, HighAvailability, HostGroup,
-    Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Migration,
-    Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin, PoolClient, PoolDevices,
-    PoolFlash, PoolKind, PoolNetworks, PoolNodes, PoolService, PowerPolicy, PoweredOff, Protocol, RackLink, Raid, Rate,
-    Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, RunTime, Scaling,
-    Scenario, SchedulerOptions, Service, Shares, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, VmGroup,
-    Workload, WriteCache, WritePath, schema_json,
+    Cluster, ControllerKind, Convergence, Datastore, Deployment, Device, DiskCache, DiskKind, DiskMode, Disks,
+    Duration, Event, Failure, FailureDomain, Family, Firmware, Flushes, Frequency, GuestKind, GuestSystem,
+    HighAvailability, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm,
+    MemorySystem, Migration, Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin,
+    PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolNodes, PoolService, PowerPolicy, PoweredOff,
+    Protocol, RackLink, Raid, Rate, RawMapping, Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority,
+    RuleKind, RunSettings, RunTime, Scaling, Scenario, SchedulerOptions, Service, Shares, SourceDisk, SourceVm, Stalls,
+    StorageArray, StoragePolicy, StoragePool, SwapDevice, Tools, VmGroup, Workload, WriteCache, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -608,6 +608,77 @@ fn rules_name_what_is_there() {
 }
 
 #[test]
+fn facts_of_the_source_are_in_the_inventory() {
+    let db = |source: Value| changed(&[("/vms/db/source", source)]);
+    let known = |source: Value| -> Value {
+        let inventory = read(&db(source)).unwrap().inventory();
+        let facts = inventory.vms.iter().find(|vm| vm.group == "db").map(|vm| &vm.source);
+        serde_json::to_value(facts).unwrap()
+    };
+    assert_eq!(known(json!({})), json!({}));
+    let same = json!({
+        "guest_id": "x".repeat(128), "firmware": "efi", "secure_boot": true, "tpm": false, "hardware_version": 100,
+        "tools": "not-installed", "host_name": "", "has_ip": false, "folder": "/a", "tags": ["a", "b"],
+        "hot_add_memory": true, "numa_affinity": false, "changed_block_tracking": false, "consolidation_needed": true,
+        "fault_tolerance": false, "disk_uuid": true, "cds_connected": 1, "usb_devices": 0, "passthrough_devices": 1_000,
+        "secret_in_notes": true, "networks": [{"adapter": "e1000", "network": "n", "switch": "s", "vlan": 4_095, "connected": true}]
+    });
+    assert_eq!(known(same.clone()), same);
+    assert_eq!(
+        known(json!({"disks": [], "networks": [], "partitions": [], "tags": []})),
+        json!({"disks": [], "networks": [], "partitions": [], "tags": []})
+    );
+    let disk = json!({
+        "label": "Hard disk 1", "controller": "LSI", "controller_number": 3, "unit": 15, "mode": "independent-persistent",
+        "raw": "physical", "shared": true, "thin": false, "path": ""
+    });
+    let with_size = |key: &str, size: Value| {
+        let mut disk = disk.clone();
+        disk[key] = size;
+        disk
+    };
+    assert_eq!(
+        known(
+            json!({"disks": [with_size("capacity", json!("40 GiB")), {}], "partitions": [{"path": "/", "free": "1 MiB"}, {"capacity": "2 MiB"}]})
+        ),
+        json!({
+            "disks": [with_size("capacity_bytes", json!(40_u64 << 30)), {}],
+            "partitions": [{"path": "/", "free_bytes": 1 << 20}, {"capacity_bytes": 2 << 20}]
+        })
+    );
+    for (wrong, path, code) in [
+        (json!({"hardware_version": 0}), "hardware_version", "out-of-range"),
+        (json!({"firmware": "uefi"}), "firmware", "unknown-value"),
+        (json!({"tools": "old"}), "tools", "unknown-value"),
+        (json!({"notes": "x"}), "notes", "unknown-key"),
+        (json!({"tags": ["a\nb"]}), "tags.0", "bad-name"),
+        (json!({"tags": vec!["a"; 33]}), "tags", "out-of-range"),
+        (json!({"disks": vec![json!({}); 257]}), "disks", "out-of-range"),
+        (json!({"disks": [{"raw": true}]}), "disks.0.raw", "wrong-type"),
+        (json!({"disks": [{"path": "a\u{7}"}]}), "disks.0.path", "bad-name"),
+        (json!({"disks": [{"unit": 256}]}), "disks.0.unit", "out-of-range"),
+        (json!({"networks": vec![json!({}); 33]}), "networks", "out-of-range"),
+        (
+            json!({"networks": [{"vlan": 4_096}]}),
+            "networks.0.vlan",
+            "out-of-range",
+        ),
+        (
+            json!({"partitions": vec![json!({}); 257]}),
+            "partitions",
+            "out-of-range",
+        ),
+        (
+            json!({"partitions": [{"free": "x"}]}),
+            "partitions.0.free",
+            "bad-quantity",
+        ),
+    ] {
+        assert_eq!(codes(&db(wrong)), [(format!("vms.db.source.{path}"), code.to_owned())]);
+    }
+}
+
+#[test]
 fn software_of_a_guest_is_in_the_inventory() {
     let db = |more: Value| {
         changed(&[
@@ -901,6 +972,19 @@ fn vm() -> impl Strategy<Value = VmGroup> {
                 memory_consumed: Some(Bytes::from_gib(1)),
                 ..MeasuredVm::default()
             }),
+            source: bound.then(|| SourceVm {
+                firmware: Some(Firmware::Efi),
+                tools: Some(Tools::NotRunning),
+                tags: Some(vec!["shop".to_owned()]),
+                disks: Some(vec![SourceDisk {
+                    capacity: Some(Bytes::from_gib(40)),
+                    mode: Some(DiskMode::IndependentNonpersistent),
+                    raw: Some(RawMapping::None),
+                    ..SourceDisk::default()
+                }]),
+                networks: Some(Vec::new()),
+                ..SourceVm::default()
+            }),
         })
 }
 
@@ -1080,6 +1164,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             threads_per_core: 2,
             clock: Frequency::from_mhz(mhz),
             turbo: None,
+            work_per_cycle: 1.25,
             memory_per_node: Bytes::from_gib(64),
             hypervisor_memory: Some(Bytes::from_gib(2)),
             storage_memory: Bytes::default(),

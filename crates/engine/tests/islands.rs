@@ -195,6 +195,10 @@ fn a_key_changes_with_what_its_island_depends_on() {
         same(json!({"vms": {"v": {"guest_os": "Debian 12", "products": ["sql-server"]}}})),
         [true; 4]
     );
+    assert_eq!(
+        same(json!({"vms": {"v": {"source": {"firmware": "efi", "disks": [{"capacity": "40 GiB"}]}}}})),
+        [true; 4]
+    );
     assert_eq!(same(json!({"run": {"duration": "2 s"}})), [false; 4]);
     assert_eq!(same(json!({"workloads": {"w": {"cpu": {"mean": "2 ms"}}}})), [false; 4]);
     assert_eq!(same(json!({"hosts": {"h": {"clock": "2.9 GHz"}}})), [false; 4]);

@@ -17,6 +17,7 @@
 //! | [`network`] | ports of a host, to arrays and to other hosts |
 //! | [`vm`] | VMs: virtual hardware, shares and limits, virtual NUMA, load over time |
 //! | [`controller`] | virtual storage controllers |
+//! | [`source`] | facts of the source system about VMs, for a move |
 //! | [`workload`] | workloads of VMs |
 //! | [`array`](mod@array) | storage arrays, paths and protocols |
 //! | [`device`] | drives, by their data sheets |
@@ -42,6 +43,7 @@ pub mod placement_rule;
 pub mod pool;
 pub mod scenario;
 mod shape;
+pub mod source;
 pub mod vm;
 pub mod vsan;
 pub mod workload;

@@ -9,6 +9,7 @@ use super::hypervisor::Family;
 use super::measured::MeasuredVm;
 use super::memory::MemoryShares;
 use super::shape::{lines_of_text, plain_enum};
+use super::source::SourceVm;
 use super::workload::Workload;
 use crate::quantity::{Bytes, Duration, Frequency};
 
@@ -233,6 +234,11 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MeasuredVm")]
     pub measured: Option<MeasuredVm>,
+    /// Facts of the source system about the VM, for a move to another hypervisor. An absent key is unknown. No run
+    /// reads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceVm")]
+    pub source: Option<SourceVm>,
 }
 
 impl VmGroup {

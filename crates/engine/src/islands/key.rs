@@ -115,6 +115,7 @@ impl Islands {
             guest_os: None,
             products: Vec::new(),
             measured: None,
+            source: None,
             ..spec.clone()
         };
         hash(&(one, self.whole.workload(spec)))

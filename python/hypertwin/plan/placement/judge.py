@@ -154,7 +154,7 @@ class Judge:
     def _entries(self) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return the group of each VM in the scenario, and the entry of the VM as the only VM of a group."""
         groups: Mapping[str, Any] = json.loads(self.scenario.json)["vms"]
-        dropped = ("count", "host", "label", "measured", "host_is_guess", "cluster", "guest_os", "products")
+        dropped = ("count", "host", "label", "measured", "host_is_guess", "cluster", "guest_os", "products", "source")
         return {
             vm.name: (vm.group, {key: value for key, value in groups[vm.group].items() if key not in dropped})
             for vm in self.scenario.inventory.vms

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hypertwin.language import Host, MeasuredVm, Vm
+from hypertwin.language import UNKNOWN_SOURCE, Host, MeasuredVm, Vm
 from hypertwin.plan.capacity.limits import AskedVm
 from hypertwin.plan.placement import balance, bounds
 from hypertwin.plan.placement import beside as searches
@@ -266,6 +266,11 @@ def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
         memory_touched_bytes=asked.memory_bytes,
         memory_reservation_bytes=0,
         reservation_hz=0,
+        limit_hz=None,
+        shares=1_000.0 * asked.vcpus,
+        cores_per_socket=None,
+        cpu_hot_add=False,
+        has_affinity=False,
         restart_priority="medium",
         stays_on_host=False,
         live_migration=True,
@@ -278,4 +283,5 @@ def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
         vdisks=0,
         policies={},
         measured=MeasuredVm(**dict.fromkeys(MeasuredVm.__dataclass_fields__)),
+        source=UNKNOWN_SOURCE,
     )
