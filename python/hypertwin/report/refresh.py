@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from hypertwin import bands
@@ -274,6 +275,7 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
             "stacked": True,
             "horizontal": True,
         }
+        yield _over_years(found, priced, currency or "")
     yield _bars("hosts", "Hosts", "hosts", "", names, [float(each["hosts"] or 0) for each in compared], compared)
     ready = [_mean(each, "ready_pct") for each in shown]
     if any(value is not None for value in ready):
@@ -311,6 +313,25 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
             ),
             "limits": [{"name": "limit", "value": found["asked"]["cpu_pct"], "tone": "warn"}],
         }
+
+
+def _over_years(found: Refresh, priced: Sequence[Candidate], currency: str) -> v.LineChart:
+    """Return the costs that have been paid by the end of each year."""
+    years = found["asked"]["years"]
+    paid = [list(accumulate(each["costs"]["per_year"] if each["costs"] else ())) for each in priced]
+    return {
+        "type": "lines",
+        "id": "paid",
+        "title": "Paid by the end of each year",
+        "alternative": _said(f"Paid after {years} years", priced, [each[-1] for each in paid]),
+        "x": v.axis("year", begin=0, end=years),
+        "y": v.axis("cost", currency, begin=0),
+        "places": [float(year) for year in range(1, years + 1)],
+        "series": [
+            {"name": each["name"], "values": values, "colour": at}
+            for at, (each, values) in enumerate(zip(priced, paid, strict=True))
+        ],
+    }
 
 
 def _bars(
@@ -479,6 +500,7 @@ def _energy(shown: Sequence[Candidate]) -> Sequence[v.Block]:
         v.figures("load", "mean load", "%", text="Of the highest throughput of the hosts."),
         v.figures("power", "power", "kW", text="In brackets: the range over servers."),
         v.figures("energy", "energy", "MWh/year", text="Of the hosts, without cooling."),
+        v.figures("co2", "CO2", "t", text="Of the energy with cooling, over all years."),
     ]
     rows = [
         {
@@ -488,11 +510,19 @@ def _energy(shown: Sequence[Candidate]) -> Sequence[v.Block]:
             "energy": v.figure(
                 found["kwh_per_year"] / 1000, ends=(found["kwh_per_year_low"] / 1000, found["kwh_per_year_high"] / 1000)
             ),
+            "co2": _tonnes(each["costs"]),
         }
         for each in shown
         if (found := each["energy"]) is not None
     ]
     return v.table("energy", "Energy", columns, rows)
+
+
+def _tonnes(costs: Costs | None) -> v.Cell:
+    emitted = None if costs is None else costs["co2_kg"]
+    if emitted is None:
+        return None
+    return v.figure(emitted["mid"] / 1000, ends=(emitted["low"] / 1000, emitted["high"] / 1000))
 
 
 def _speeds(found: Refresh) -> Sequence[v.Block]:
