@@ -32,7 +32,7 @@ TB, GB = 1e12, 1e9
 Mode = Literal["cold", "warm"]
 """A cold move copies a VM that is off. A warm move copies a running VM, then its last changes while it is off."""
 Flow = Literal["vm", "disk"]
-"""What is copied at a time and takes a slot: a VM with its disks in turn, or a disk."""
+"""Unit that is copied at a time and takes a slot: a VM with its disks in turn, or a disk."""
 Role = Literal["rate", "labs", "range", "predicted", "context"]
 
 MODES: tuple[Mode, ...] = ("cold", "warm")
@@ -151,7 +151,7 @@ class Tool:
     plan_vms: int | None
     """Number of VMs in a plan that the documentation advises."""
     large_disk_bytes: float
-    """Data of a disk from which its VM gets a window of its own."""
+    """Data of a disk from which nothing else should move beside its VM."""
     snapshots: int | None
     """Maximum number of snapshots of a VM in a warm move."""
     interval_s: float

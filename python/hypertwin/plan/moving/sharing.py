@@ -6,8 +6,8 @@ Streams wait for a slot of their host, the largest first. A stream holds its slo
 
 Streams of one host with the same datastore and rate are one class, so that an event costs no more with many VMs.
 
-With one datastore, or none that limits, more streams or less of a resource never shorten a schedule. With several
-datastores that limit, they can: a slower stream leaves more of a datastore to another one.
+Without limits of datastores, more streams, or less of a common resource, never shorten a schedule. A faster host or
+datastore can lengthen it: its streams take more of the network from a stream that ends last.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Flow(NamedTuple):
     bytes_per_s: float
     """Rate of each stream."""
     limit: Resource
-    """What keeps the streams from being faster."""
+    """Limit of the rate."""
 
 
 class Period(NamedTuple):
@@ -150,7 +150,7 @@ def _divided(
     """Return the rate of each stream with the resource that limits it, or -1 if its own rate does.
 
     A flow is its highest rate, its number of streams, and the resources that it uses. In each step, a resource is full
-    if none of its streams is limited elsewhere: those that were limited before only leave more for the others.
+    if none of its streams is limited elsewhere. Streams that were limited before only leave more for the others.
     """
     left = list(capacities)
     users = [0] * len(left)

@@ -1,7 +1,7 @@
 """Time of copying a set of VMs off ESXi, what limits it, and the downtime of each VM.
 
-The streams of a copy share the read limit of their ESXi host, their datastore, the network, the appliance of the tool
-and the target storage (`sharing.py`). A stream is a VM with its disks in turn, or one disk, as the tool copies them.
+The streams of a copy share the read limit of their ESXi host, their datastore, network, appliance and target storage
+(`sharing.py`). A stream is a VM with its disks in turn, or one disk, as the tool copies them.
 Each VM adds the overhead of the tool, for start and conversion.
 
 | end of the interval | time |
@@ -394,7 +394,7 @@ def _warm_notes(last: Estimate, tool: Tool, interval_s: float) -> tuple[str, ...
     if last.value < tool.churn_bytes:
         return ()
     changed = f"{last.value / rates.GB:.0f} GB change in {interval_s / 60:.0f} minutes"
-    return (f"{changed}: shorten the interval between snapshots.",)
+    return (f"{changed}: shorten the interval, and begin the first copy at least 24 h before the window.",)
 
 
 def _vm_rate(case: _Case) -> float:
@@ -582,6 +582,8 @@ def _notes(vms: Sequence[Source], case: _Case) -> tuple[str, ...]:
     if case.tool.rates[case.mode].assumed and case.limits.vm is None:
         like = rates.tool(rates.REFERENCE).name
         notes.append(f"No rate of {case.tool.name} is published: assumed like {like}, with a wide interval.")
-    if case.end == "value" and len({each.host for each in vms}) > 1 and case.limits.target is None:
-        notes.append("No write limit of the target storage is stated: the slow end assumes half of what hosts read.")
+    if (case.limits.slots_per_host or 0) > case.tool.slots_per_host:
+        notes.append(f"{case.limits.slots_per_host} at a time from one host. {case.tool.slots_reason}")
+    if len({each.host for each in vms}) > 1 and case.limits.target is None:
+        notes.append("The target's write limit is not stated: at the slow end, it is half of what the hosts read.")
     return tuple(notes)

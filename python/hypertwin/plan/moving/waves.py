@@ -7,7 +7,7 @@
 | order | rising risk, then restart priority, networks, folder and name |
 | mode | warm if the tool has it and a VM of the unit tolerates less downtime than a cold move takes, else cold |
 | size | as many units in this order as fit the window at the slow end of its time |
-| large disks | a unit with a disk above the tool's limit has a window of its own |
+| large disks | a unit with a disk above the tool's limit is alone in its wave, so that nothing moves beside it |
 
 In a cold wave, the window contains the copy. In a warm wave, the VMs run during the first copy, before the window, and
 the window contains only the copy of the last changes. A wave is cold or warm, as a plan of the tools.
@@ -29,7 +29,7 @@ from hypertwin.plan.moving.sharing import ROUNDING
 from hypertwin.plan.moving.transfer import Downtime, Limits, Source, Transfer, copy, cutover, within
 
 SPARE = 50
-"""A wave can have fewer units than would fit, by one part in this number, so that few waves are tried."""
+"""A wave that is not the last can have one part in this number less units than fit, so that few waves are tried."""
 
 Kind = Literal["pilot", "regular", "large"]
 
@@ -73,12 +73,14 @@ class WaveOptions:
 
     def __post_init__(self) -> None:
         """Reject options out of range."""
-        if not self.window_s > 0:
-            fail("out-of-range", "", self.window_s, "above 0", "Seconds of a window.", Argument("window_s"))
-        if self.pilot_vms < 0:
-            fail("out-of-range", "", self.pilot_vms, "at least 0", "0 is no pilot.", Argument("pilot_vms"))
-        if self.max_vms is not None and self.max_vms < 1:
-            fail("out-of-range", "", self.max_vms, "at least 1", "VMs of a wave.", Argument("max_vms"))
+        for name in ("window_s", "before_s", "interval_s"):
+            seconds = getattr(self, name)
+            if seconds is not None and not seconds > 0:
+                fail("out-of-range", "", seconds, "above 0", "A time in seconds.", Argument(name, f"{seconds}"))
+        for name, least in (("pilot_vms", 0), ("max_vms", 1)):
+            number = getattr(self, name)
+            if number is not None and number < least:
+                fail("out-of-range", "", number, f"at least {least}", "A number of VMs.", Argument(name, f"{number}"))
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,7 @@ class _Planner:
 
     def _pilot(self, ordered: Sequence[Unit]) -> tuple[Unit, ...]:
         """Return the first units of the lowest risk that fit the window, if there are more VMs than a pilot has."""
-        most = self._options.pilot_vms
+        most = min(self._options.pilot_vms, self._options.max_vms or self._options.pilot_vms)
         if sum(len(each.candidates) for each in ordered) <= most:
             return ()
         small = sorted((each for each in ordered if not each.large), key=lambda unit: (*unit.order[:2], unit.volume))
@@ -249,6 +251,8 @@ class _Planner:
     def _longest(self, waiting: Sequence[Unit], *, most: int | None) -> int:
         """Return how many of the first units fit a window and a number of VMs."""
         low, high = 0, self._bound(waiting, most)
+        if high and high == len(waiting) and self._fits(waiting):
+            return high
         while high - low > low // SPARE:
             tried = (low + high + 1) // 2
             low, high = (tried, high) if self._fits(waiting[:tried]) else (low, tried - 1)
@@ -350,7 +354,7 @@ class _Planner:
             notes.append(f"Changes of {_names(behind)} are faster than the copy: move cold, or replicate in the guest.")
         if kind == "large":
             size = self._tool.large_disk_bytes / rates.TB
-            notes.append(f"Has a window of its own, for a disk of {size:g} TB or more.")
+            notes.append(f"Moves alone, because of a disk with {size:g} TB of data or more.")
         return notes
 
 
