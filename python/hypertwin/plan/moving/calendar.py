@@ -92,8 +92,8 @@ class Calendar:
     freezes: tuple[Freeze, ...] = ()
 
     def occurrences(self) -> Iterator[tuple[datetime, datetime]]:
-        """Yield the windows from the start on, without freezes, the first at most `MAX_DAYS` later."""
-        return _merged(_without(self.freezes, _begun(self.start, self._weekly())))
+        """Yield the windows from the day before the start, for `MAX_DAYS`, without freezes."""
+        return _merged(_without(self.freezes, self._weekly()))
 
     @property
     def longest_s(self) -> float:
@@ -214,11 +214,6 @@ def _after_freezes(freezes: Sequence[Freeze], begin: datetime, before: timedelta
         if first < begin and begin - before < last:
             begin = last + before
     return begin
-
-
-def _begun(start: datetime, windows: Iterator[tuple[datetime, datetime]]) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the windows from the start on."""
-    return ((max(begin, start), end) for begin, end in windows if end > start)
 
 
 def _without(

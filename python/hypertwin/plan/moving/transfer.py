@@ -27,6 +27,17 @@ from hypertwin.plan.moving.sharing import OVERHEAD, Capacities, Resource, Schedu
 
 DAY_S = 86_400.0
 
+REMEDIES: Mapping[str, str] = {
+    "host": "Copy VMs of more ESXi hosts at the same time, or spread the VMs over more hosts before.",
+    "datastore": "Copy VMs of more datastores at the same time, or move the VMs to faster storage before.",
+    "network": "Use a faster migration network, or several.",
+    "appliance": "Use several appliances or gateways.",
+    "target": "Write to faster target storage, or to several.",
+    "vm": "Divide large VMs into more disks, if the tool copies disks at once, or copy more VMs at once.",
+    "slots": "Copy more VMs of a host at once, if its NFC memory and the tool allow it.",
+}
+"""Advice on each limit that can be raised, by kind."""
+
 MAX_STEPS = 8
 """Maximum number of limits that are doubled to halve a time."""
 

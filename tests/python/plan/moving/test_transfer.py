@@ -14,6 +14,7 @@ from hypertwin.plan.moving.rates import GIB, MIB, Figure, Mode
 from hypertwin.plan.moving.sharing import Capacities, Class, Resource, Stream, division, ends_by, schedule
 from hypertwin.plan.moving.transfer import (
     DAY_S,
+    REMEDIES,
     Disk,
     Limits,
     Source,
@@ -52,7 +53,7 @@ def of_figure(figure: Figure) -> list[Source]:
     ]
 
 
-PREDICTED = [each for each in rates.figures() if each.role == "predicted"]
+PREDICTED = [each for each in rates.figures() if each.role == "predicted" and each.mode == "cold"]
 LAB = Limits(network=TEN_GBIT, slots_per_host=100)
 """Conditions of the published figures: 10 Gbit/s, and all VMs of a host at the same time."""
 
@@ -75,6 +76,15 @@ def test_published_times_of_several_hosts_are_in_the_interval(figure: Figure) ->
     off = {"mtv-cold-4-hosts": -0.332, "mtv-cold-5-hosts": -0.152, "mtv-cold-8-hosts": 0.086}
     assert found.seconds.value / figure.seconds - 1 == pytest.approx(off[figure.id], abs=0.002)
     assert found.limited_by[0].kind == "network"
+
+
+def test_a_published_rate_of_warm_moves_from_several_hosts_is_missed() -> None:
+    """70 VMs of 3 disks from 8 hosts reached 802 MB/s. The prediction is 1.43 times that, and 1.19 at its slow end."""
+    (figure,) = (each for each in rates.figures() if each.role == "predicted" and each.mode == "warm")
+    vms = [Source(f"vm-{each}", f"esx-{each % 8}", (Disk(50 * GIB, 35 * GIB, "ds"),) * 3) for each in range(70)]
+    found = copy(vms, MTV, Limits(network=TEN_GBIT, slots_per_host=68), mode="warm")
+    assert found.volume_bytes / found.seconds.value / figure.bytes_per_s == pytest.approx(1.43, abs=0.01)
+    assert found.volume_bytes / found.seconds.high / figure.bytes_per_s == pytest.approx(1.19, abs=0.01)
 
 
 def test_other_rules_are_beside_the_time() -> None:
@@ -139,6 +149,20 @@ def test_disks_are_copied_in_turn_when_cold_and_at_once_when_warm() -> None:
     slow = Limits(datastores={"ds-2": 10 * MIB})
     in_turn = 10 * GIB / COLD.vm.value + 5 * 1024 / 10
     assert copy([vm], MTV, slow).seconds.value == pytest.approx(in_turn + OVERHEAD)
+
+
+def test_a_datastore_a_little_slower_than_the_network_limits_its_readers() -> None:
+    vms = many(20, hosts=2)
+    limits = Limits(network=200 * MIB / PAYLOAD, datastores={"ds-1": 180 * MIB})
+    found = copy(vms, MTV, limits)
+    assert found.limited_by[0].kind == "datastore"
+    assert found.seconds.value == pytest.approx(20 * 35 * 1024 / 180 + OVERHEAD)
+
+
+def test_a_vm_has_its_overhead_once_however_many_disks_it_has() -> None:
+    vm = Source("a", "esx-1", tuple(Disk(20 * GIB, 10 * GIB) for _ in range(4)))
+    found = copy([vm], MTV, Limits(slots_per_host=1), mode="warm")
+    assert found.seconds.value == pytest.approx(40 * GIB / WARM.vm.value + OVERHEAD)
 
 
 def test_the_users_own_measurements_replace_published_rates() -> None:
@@ -302,6 +326,8 @@ def test_halving_names_the_limit_and_the_factor() -> None:
     one = halving(many(40), MTV)
     assert {each.kind for each in one.steps} == {"host"}
     assert one.halved
+    for step in (*found.steps, *one.steps):
+        assert REMEDIES[step.kind].endswith(".")
     tiny = halving([source(used=1 * GIB)], MTV)  # overhead cannot be doubled
     assert not tiny.halved
 
@@ -441,10 +467,11 @@ def test_the_interval_holds_the_time_and_within_agrees_with_it(seed: int) -> Non
     tool = chance.choice(rates.tools())
     mode = chance.choice(tool.modes)
     vms = random_vms(chance, chance.randrange(1, 30))
-    limits = Limits(network=chance.choice([None, 3e8]))
+    limits = Limits(network=chance.choice([None, 3e8]), datastores=chance.choice([{}, {"ds-1": 5e7}]))
     found = copy(vms, tool, limits, mode=mode).seconds
     window, down = cutover(vms, tool, limits, mode=mode)
     assert 0 < found.low <= found.value <= found.high
+    assert sum(each.share for each in copy(vms, tool, limits, mode=mode).limited_by) == pytest.approx(1)
     assert 0 < window.low <= window.value <= window.high
     assert all(each.seconds.low <= each.seconds.value <= each.seconds.high for each in down)
     before = 0 if mode == "cold" else found.high

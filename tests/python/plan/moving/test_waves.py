@@ -61,6 +61,16 @@ def test_a_group_larger_than_the_pilot_is_not_in_it() -> None:
     assert found[0].vms == ("b", "c")
 
 
+def test_a_pilot_is_cold_or_warm() -> None:
+    candidates = [vm(f"vm-{each}", max_downtime_s=300 if each in (1, 2) else None) for each in range(6)]
+    found = waves(candidates, MTV, options=WaveOptions(pilot_vms=3))
+    assert [(each.kind, each.mode, each.vms) for each in found] == [
+        ("pilot", "cold", ("vm-0", "vm-3", "vm-4")),
+        ("regular", "warm", ("vm-1", "vm-2")),
+        ("regular", "cold", ("vm-5",)),
+    ]
+
+
 def test_rising_risk_then_priority_then_networks() -> None:
     options = WaveOptions(window_s=0.5 * HOUR, pilot_vms=0, max_vms=1)
     candidates = [
@@ -126,6 +136,9 @@ def test_a_vm_that_tolerates_little_downtime_moves_warm() -> None:
     assert found.too_long == ()
     (short,) = waves([vm("a", max_downtime_s=60)], MTV, options=NO_PILOT)
     assert short.too_long == ("a",)
+    down = short.downtimes[0].seconds
+    (between,) = waves([vm("a", max_downtime_s=(down.value + down.high) / 2)], MTV, options=NO_PILOT)
+    assert between.too_long == ("a",)
     assert waves([vm("a", max_downtime_s=60)], rates.tool("virt-v2v"), options=NO_PILOT)[0].mode == "cold"
 
 
