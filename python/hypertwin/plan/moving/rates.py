@@ -144,6 +144,8 @@ class Tool:
     slots: int | None
     """VMs that the tool takes at a time, over all hosts."""
     slots_reason: str
+    cutover_at_once: bool
+    """True if the tool itself powers off all VMs of a plan at its cutover, without slots."""
     warm_disks: int | None
     """Disks in parallel up to which warm moves keep their rate."""
     plan_disks: int | None
@@ -288,6 +290,7 @@ def _tool(name: str, entry: Mapping[str, Any]) -> Tool:
         slots_per_host_highest=entry.get("slots_per_host_highest", per_host),
         slots=entry.get("slots"),
         slots_reason=entry["slots_reason"].strip(),
+        cutover_at_once=entry.get("cutover_at_once", False),
         warm_disks=entry.get("warm_disks"),
         plan_disks=entry.get("plan_disks"),
         plan_vms=entry.get("plan_vms"),

@@ -252,7 +252,7 @@ def halving(vms: Sequence[Source], tool: Tool, limits: Limits | None = None, *, 
     before = after = plan.end_s
     steps: list[Step] = []
     factors: dict[tuple[str, str], float] = {}
-    while steps == [] or (after > before / 2 * (1 + 1e-9) and len(steps) < MAX_STEPS):
+    while after > before / 2 * (1 + 1e-9) and len(steps) < MAX_STEPS:
         main = next((each for each in _limited_by(plan) if each.kind != "overhead"), None)
         if main is None:
             break
@@ -410,9 +410,8 @@ def _warm_notes(last: Estimate, tool: Tool, interval_s: float) -> tuple[str, ...
 
 def _vm_rate(case: _Case) -> float:
     """Return the highest rate of one stream, within all limits that it passes."""
-    stated = (case.limits.network, case.limits.target, case.limits.appliance)
     own = case.rate(case.tool.rates[case.mode].vm, case.limits.vm, "vm")
-    return min([own, *(each for each in stated if each is not None)])
+    return min([own, *_common(case).values()])
 
 
 def _transfer(vms: Sequence[Source], data: Data, case: _Case) -> Transfer:
@@ -506,20 +505,24 @@ def _resources(vms: Sequence[Source], data: Data, case: _Case) -> dict[Resource,
     """Return the capacity of everything that streams share."""
     limits, factors = case.limits, case.factors
     found = {Resource("host", name): value for name, value in _host_limits(vms, case).items()}
+    found |= {Resource(kind): value * factors.get((kind, ""), 1.0) for kind, value in _common(case).items()}
+    found |= {
+        Resource("datastore", name): value * factors.get(("datastore", name), 1.0)
+        for name, value in limits.datastores.items()
+    }
+    return found if case.end != "low" else _storage(vms, data, case) | found
+
+
+def _common(case: _Case) -> dict[str, float]:
+    """Return the stated limits of what all streams use."""
+    limits = case.limits
     payload = rates.assumption("ethernet_payload").value
     stated = {
         "network": None if limits.network is None else limits.network * payload,
         "appliance": limits.appliance,
         "target": limits.target,
     }
-    found |= {
-        Resource(kind): value * factors.get((kind, ""), 1.0) for kind, value in stated.items() if value is not None
-    }
-    found |= {
-        Resource("datastore", name): value * factors.get(("datastore", name), 1.0)
-        for name, value in limits.datastores.items()
-    }
-    return found if case.end != "low" else _storage(vms, data, case) | found
+    return {kind: value for kind, value in stated.items() if value is not None}
 
 
 def _host_limits(vms: Sequence[Source], case: _Case) -> dict[str, float]:

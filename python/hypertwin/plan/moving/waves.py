@@ -16,7 +16,7 @@ the window contains only the copy of the last changes. A wave is cold or warm, a
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -327,8 +327,18 @@ class _Planner:
             too_long=tuple(each.name for each in off if each.seconds.high > _or_endless(tolerated[each.name])),
             plans=self._plans(vms),
             networks=(),
-            notes=(*transfer.notes, *self._notes(window, before, off, kind)),
+            notes=(*transfer.notes, *self._notes(window, before, off, kind), *self._cutover_notes(vms, mode)),
         )
+
+    def _cutover_notes(self, vms: Sequence[Source], mode: Mode) -> list[str]:
+        """Return advice for a tool that would power off more VMs of a host at once than there are slots."""
+        slots = self._limits.slots_per_host or self._tool.slots_per_host
+        streams = Counter(name for each in vms for name in [each.host] * (len(each.data) or 1))
+        host = max(sorted(streams), key=lambda name: streams[name])
+        if mode == "cold" or not self._tool.cutover_at_once or streams[host] <= slots:
+            return []
+        name = host or "An unknown host"
+        return [f"{name} has {streams[host]} disks: cut over at most {slots} of a host at a time, in several plans."]
 
     def _plans(self, vms: Sequence[Source]) -> int:
         """Return the number of plans, by the numbers of VMs and disks in a plan."""

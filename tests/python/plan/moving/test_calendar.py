@@ -84,6 +84,14 @@ def test_the_first_copy_of_a_warm_wave_comes_before_its_window_and_after_a_freez
     assert frozen.appointments[0].begin == datetime(2027, 1, 7, 20)
 
 
+def test_a_first_copy_begins_early_enough_for_its_slow_end() -> None:
+    wave = Needs("a", Estimate(HOUR, HOUR, HOUR), Estimate(2 * HOUR, 4 * HOUR, 8 * HOUR))
+    (one,) = planned(wave, start=MONDAY + timedelta(hours=6)).appointments
+    assert (one.copy_begin, one.begin) == (datetime(2027, 1, 4, 12), datetime(2027, 1, 4, 20))
+    (late,) = planned(wave, start=MONDAY + timedelta(hours=15)).appointments
+    assert (late.copy_begin, late.begin) == (datetime(2027, 1, 4, 15), datetime(2027, 1, 4, 23))
+
+
 def test_windows_that_touch_are_one() -> None:
     always = planned(needs("a", 40, 40, 40), windows="00:00-24:00")
     assert always.appointments[0].latest_end == MONDAY + timedelta(hours=40)

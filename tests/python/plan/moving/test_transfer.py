@@ -109,6 +109,12 @@ def test_many_vms_of_a_host_take_their_data_over_its_limit() -> None:
     assert sum(each.share for each in found.limited_by) == pytest.approx(1)
 
 
+def test_the_host_that_ends_last_says_what_limits() -> None:
+    busy = [source(f"b-{each}", "esx-2") for each in range(8)]
+    found = copy([source("a", "esx-1"), *busy, source("c", "esx-3")], MTV)
+    assert found.limited_by[0].name == "esx-2"
+
+
 @pytest.mark.parametrize(
     ("kind", "payload"), [("network", PAYLOAD), ("target", 1.0), ("appliance", 1.0), ("datastores", 1.0)]
 )
@@ -229,6 +235,7 @@ def test_a_vm_without_disks_has_only_its_overhead_and_says_so() -> None:
     assert any("Host unknown for 1 of 1" in each for each in found.notes)
     known = copy([Source("a", "esx-1", used_bytes=10 * GIB)], MTV)
     assert known.seconds.value == pytest.approx(10 * GIB / COLD.vm.value + OVERHEAD)
+    assert known.provisioned_bytes == known.volume_bytes == 10 * GIB
     assert not known.notes
 
 

@@ -45,6 +45,17 @@ def test_a_wave_holds_what_its_window_holds_at_the_slow_end() -> None:
     assert [each.number for each in found] == [1, 2, 3]
 
 
+def test_a_wave_that_the_network_limits_is_as_large_as_its_window() -> None:
+    candidates = [vm(f"vm-{each:03}", host=f"esx-{each % 25}") for each in range(200)]
+    limits = Limits(network=5e8, target=1e12, datastores={"ds-1": 1e12})
+    first, *_ = waves(candidates, MTV, limits, WaveOptions(window_s=3 * HOUR, pilot_vms=0))
+    overhead, boot = MTV.rates["cold"].overhead.value, rates.assumption("boot_s").high
+    left = (3 * HOUR - boot) / rates.labs_differ() - overhead
+    fitting = int(left * 5e8 * 1460 / 1538 / (35 * GIB))
+    assert fitting * 0.98 - 1 <= len(first.vms) <= fitting
+    assert first.transfer.limited_by[0].kind == "network"
+
+
 def test_the_pilot_has_few_vms_of_the_lowest_risk() -> None:
     candidates = [vm(f"vm-{each:02}", used_gib=each + 1, risk=each % 3) for each in range(30)]
     found = waves(candidates, MTV, options=WaveOptions(pilot_vms=4))
@@ -166,6 +177,20 @@ def test_changes_that_outrun_the_copy_are_said() -> None:
     source = Source("a", "esx-1", (Disk(500 * GIB, 500 * GIB),), write_bytes_per_s=100 * MIB)
     (found,) = waves([Candidate(source, max_downtime_s=300)], MTV, options=NO_PILOT)
     assert any("faster than the copy" in each for each in found.notes)
+
+
+def test_more_cutovers_of_a_host_than_slots_are_said() -> None:
+    candidates = [vm(f"vm-{each:02}", max_downtime_s=300) for each in range(11)]
+    (found,) = waves(candidates, MTV, options=NO_PILOT)
+    assert any(each.startswith("esx-1 has 11 disks: cut over at most 10") for each in found.notes)
+    assert not waves(candidates[:10], MTV, options=NO_PILOT)[0].notes
+    assert not waves(candidates, MTV, Limits(slots_per_host=11), NO_PILOT)[0].notes[1:]
+    assert not any("cut over" in each for each in waves(candidates, rates.tool("move"), options=NO_PILOT)[0].notes)
+    two = tuple(Disk(GIB, GIB) for _ in range(2))
+    wide = [Candidate(Source(f"vm-{each}", "esx-1", two), max_downtime_s=300) for each in range(6)]
+    assert any("esx-1 has 12 disks" in each for each in waves(wide, MTV, options=NO_PILOT)[0].notes)
+    plain = [vm(f"vm-{each:02}") for each in range(11)]
+    assert not waves(plain, MTV, options=NO_PILOT)[0].notes
 
 
 def test_plans_of_a_tool_are_counted_by_vms_and_disks() -> None:
