@@ -60,7 +60,7 @@ class Disk:
 
 
 @dataclass(frozen=True)
-class Source:
+class MovingVm:
     """VM to copy."""
 
     name: str
@@ -235,7 +235,7 @@ class _Case:
         return int(stated * self.factors.get(("slots", ""), 1))
 
 
-def copy(vms: Sequence[Source], tool: Tool, limits: Limits | None = None, *, mode: Mode = "cold") -> Transfer:
+def copy(vms: Sequence[MovingVm], tool: Tool, limits: Limits | None = None, *, mode: Mode = "cold") -> Transfer:
     """Return the time of copying VMs, with its interval and what limits it. Raises ScenarioError.
 
     In a warm move, this is the first copy, of all data, while the VMs run.
@@ -244,7 +244,7 @@ def copy(vms: Sequence[Source], tool: Tool, limits: Limits | None = None, *, mod
     return _transfer(vms, {each.name: each.data for each in vms}, case)
 
 
-def halving(vms: Sequence[Source], tool: Tool, limits: Limits | None = None, *, mode: Mode = "cold") -> Halving:
+def halving(vms: Sequence[MovingVm], tool: Tool, limits: Limits | None = None, *, mode: Mode = "cold") -> Halving:
     """Return what would halve the time of a copy: the main limit is doubled until the time is half."""
     case = _case(tool, mode, limits)
     data = {each.name: each.data for each in vms}
@@ -267,7 +267,7 @@ def halving(vms: Sequence[Source], tool: Tool, limits: Limits | None = None, *, 
 
 
 def downtimes(
-    vms: Sequence[Source],
+    vms: Sequence[MovingVm],
     tool: Tool,
     limits: Limits | None = None,
     *,
@@ -283,7 +283,7 @@ def downtimes(
 
 
 def cutover(
-    vms: Sequence[Source],
+    vms: Sequence[MovingVm],
     tool: Tool,
     limits: Limits | None = None,
     *,
@@ -315,7 +315,7 @@ def cutover(
 
 
 def within(
-    vms: Sequence[Source],
+    vms: Sequence[MovingVm],
     tool: Tool,
     limits: Limits | None = None,
     *,
@@ -336,7 +336,7 @@ def within(
     return not vms or (_slow_within(vms, data, case, before_s) and _slow_within(vms, changes, case, window_s - boot))
 
 
-def changes_bytes_per_s(vm: Source) -> tuple[Estimate, Basis]:
+def changes_bytes_per_s(vm: MovingVm) -> tuple[Estimate, Basis]:
     """Return the rate at which blocks of a VM change, from its measured writes or else an assumption."""
     if not vm.powered_on:
         return ZERO, "off"
@@ -358,7 +358,7 @@ def _case(tool: Tool, mode: Mode, limits: Limits | None) -> _Case:
     return _Case(tool, mode, limits or Limits())
 
 
-def _cold(vm: Source, at: VmTime, whole: Estimate, boot: Estimate) -> Downtime:
+def _cold(vm: MovingVm, at: VmTime, whole: Estimate, boot: Estimate) -> Downtime:
     span = at.end_s - at.start_s
     low, high = (end / whole.value if whole.value else 1.0 for end in (whole.low, whole.high))
     data = Estimate(vm.volume, vm.volume, vm.volume)
@@ -368,7 +368,7 @@ def _cold(vm: Source, at: VmTime, whole: Estimate, boot: Estimate) -> Downtime:
 
 
 def _last_copy(
-    vms: Sequence[Source], last: Mapping[str, Estimate], case: _Case
+    vms: Sequence[MovingVm], last: Mapping[str, Estimate], case: _Case
 ) -> tuple[Estimate, tuple[Estimate, ...]]:
     """Return the time of copying the last changes, of all VMs and of each."""
     few, some, many = ({vm.name: _part(vm, getattr(last[vm.name], end)) for vm in vms} for end in _ENDS)
@@ -390,12 +390,12 @@ def _values(estimate: Estimate) -> tuple[float, float, float]:
     return (estimate.low, estimate.value, estimate.high)
 
 
-def _last_changes(vm: Source, changes: Estimate, interval_s: float) -> Estimate:
+def _last_changes(vm: MovingVm, changes: Estimate, interval_s: float) -> Estimate:
     """Return the data that change between two snapshots, at most all data of the VM."""
     return Estimate(*(min(each * interval_s, vm.volume) for each in (changes.low, changes.value, changes.high)))
 
 
-def _part(vm: Source, volume: float) -> tuple[tuple[float, str], ...]:
+def _part(vm: MovingVm, volume: float) -> tuple[tuple[float, str], ...]:
     """Return some data of a VM, spread over its disks like all its data."""
     share = volume / vm.volume if vm.volume else 0.0
     return tuple((each * share, datastore) for each, datastore in vm.data)
@@ -414,7 +414,7 @@ def _vm_rate(case: _Case) -> float:
     return min([own, *_common(case).values()])
 
 
-def _transfer(vms: Sequence[Source], data: Data, case: _Case) -> Transfer:
+def _transfer(vms: Sequence[MovingVm], data: Data, case: _Case) -> Transfer:
     """Return the copy of some data of VMs."""
     plan = _schedule(vms, data, case)
     value = plan.end_s
@@ -435,7 +435,7 @@ def _transfer(vms: Sequence[Source], data: Data, case: _Case) -> Transfer:
     )
 
 
-def _fast(vms: Sequence[Source], data: Data, case: _Case, value: float, volume: float) -> float:
+def _fast(vms: Sequence[MovingVm], data: Data, case: _Case, value: float, volume: float) -> float:
     """Return the fast end of a time, within the limits that the user states."""
     low = value / rates.labs_differ()
     if _open_rates(case):
@@ -445,13 +445,13 @@ def _fast(vms: Sequence[Source], data: Data, case: _Case, value: float, volume: 
     return min(max(low, floor), value)
 
 
-def _slow(vms: Sequence[Source], data: Data, case: _Case, value: float) -> float:
+def _slow(vms: Sequence[MovingVm], data: Data, case: _Case, value: float) -> float:
     """Return the slow end of a time."""
     slow = _slow_case(vms, data, case)
     return max(value * rates.labs_differ(), 0.0 if slow is None else _schedule(vms, data, slow).end_s)
 
 
-def _slow_within(vms: Sequence[Source], data: Data, case: _Case, seconds: float) -> bool:
+def _slow_within(vms: Sequence[MovingVm], data: Data, case: _Case, seconds: float) -> bool:
     """Return true if the slow end of a time is within some seconds."""
     slow = _slow_case(vms, data, case)
     if slow is not None and not ends_by(*_inputs(vms, data, slow), seconds):
@@ -459,7 +459,7 @@ def _slow_within(vms: Sequence[Source], data: Data, case: _Case, seconds: float)
     return ends_by(*_inputs(vms, data, case), seconds / rates.labs_differ())
 
 
-def _slow_case(vms: Sequence[Source], data: Data, case: _Case) -> _Case | None:
+def _slow_case(vms: Sequence[MovingVm], data: Data, case: _Case) -> _Case | None:
     """Return the case with the slow ends of rates and of storage that hosts share, or None if there are none."""
     return replace(case, end="low") if _open_rates(case) or _storage(vms, data, case) else None
 
@@ -471,11 +471,11 @@ def _open_rates(case: _Case) -> bool:
     return any(stated is None and rate.low < rate.high for rate, stated in pairs)
 
 
-def _schedule(vms: Sequence[Source], data: Data, case: _Case) -> Schedule:
+def _schedule(vms: Sequence[MovingVm], data: Data, case: _Case) -> Schedule:
     return schedule(*_inputs(vms, data, case))
 
 
-def _inputs(vms: Sequence[Source], data: Data, case: _Case) -> tuple[list[Stream], Capacities]:
+def _inputs(vms: Sequence[MovingVm], data: Data, case: _Case) -> tuple[list[Stream], Capacities]:
     """Return the streams of VMs, and the capacities that they share."""
     tool, mode = case.tool, case.mode
     rate = case.rate(tool.rates[mode].vm, case.limits.vm, "vm")
@@ -501,7 +501,7 @@ def _disk(vm: str, index: int) -> str:
     return f"{vm}\0{index}"
 
 
-def _resources(vms: Sequence[Source], data: Data, case: _Case) -> dict[Resource, float]:
+def _resources(vms: Sequence[MovingVm], data: Data, case: _Case) -> dict[Resource, float]:
     """Return the capacity of everything that streams share."""
     limits, factors = case.limits, case.factors
     found = {Resource("host", name): value for name, value in _host_limits(vms, case).items()}
@@ -525,14 +525,14 @@ def _common(case: _Case) -> dict[str, float]:
     return {kind: value for kind, value in stated.items() if value is not None}
 
 
-def _host_limits(vms: Sequence[Source], case: _Case) -> dict[str, float]:
+def _host_limits(vms: Sequence[MovingVm], case: _Case) -> dict[str, float]:
     own = case.rate(case.tool.rates[case.mode].host, case.limits.host, "host")
     factor = case.factors.get(("host", ""), 1.0)
     stated = case.limits.hosts
     return {name: stated[name] * factor if name in stated else own for name in {vm.host: None for vm in vms}}
 
 
-def _storage(vms: Sequence[Source], data: Data, case: _Case) -> dict[Resource, float]:
+def _storage(vms: Sequence[MovingVm], data: Data, case: _Case) -> dict[Resource, float]:
     """Return limits of the slow end: storage without a stated limit, if several hosts share it."""
     hosts = _host_limits(vms, case)
     share = rates.assumption("shared_storage").value
@@ -550,7 +550,7 @@ def _storage(vms: Sequence[Source], data: Data, case: _Case) -> dict[Resource, f
     return found
 
 
-def _vm_times(vms: Sequence[Source], data: Data, plan: Schedule) -> tuple[VmTime, ...]:
+def _vm_times(vms: Sequence[MovingVm], data: Data, plan: Schedule) -> tuple[VmTime, ...]:
     found = []
     for vm in vms:
         disks = (_disk(vm.name, index) for index in range(len(data[vm.name])))
@@ -581,7 +581,7 @@ def _limited_by(plan: Schedule) -> tuple[Limit, ...]:
     return tuple(Limit(resource.kind, resource.name, share) for resource, share in ordered)
 
 
-def _notes(vms: Sequence[Source], case: _Case) -> tuple[str, ...]:
+def _notes(vms: Sequence[MovingVm], case: _Case) -> tuple[str, ...]:
     """Return the assumptions about these VMs and rates."""
     unknown = sum(not each.size_known for each in vms)
     bare = sum(not each.disks and each.used_bytes is None for each in vms)

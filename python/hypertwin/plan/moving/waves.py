@@ -26,7 +26,7 @@ from hypertwin.errors import Argument, fail
 from hypertwin.plan.moving import rates
 from hypertwin.plan.moving.rates import ZERO, Estimate, Mode, Tool
 from hypertwin.plan.moving.sharing import ROUNDING
-from hypertwin.plan.moving.transfer import Downtime, Limits, Source, Transfer, copy, cutover, within
+from hypertwin.plan.moving.transfer import Downtime, Limits, MovingVm, Transfer, copy, cutover, within
 
 SPARE = 50
 """A wave that is not the last can have one part in this number less units than fit, so that few waves are tried."""
@@ -38,7 +38,7 @@ Kind = Literal["pilot", "regular", "large"]
 class Candidate:
     """VM that is to move."""
 
-    vm: Source
+    vm: MovingVm
     tags: tuple[str, ...] = ()
     folder: str = ""
     networks: tuple[str, ...] = ()
@@ -330,7 +330,7 @@ class _Planner:
             notes=(*transfer.notes, *self._notes(window, before, off, kind), *self._cutover_notes(vms, mode)),
         )
 
-    def _cutover_notes(self, vms: Sequence[Source], mode: Mode) -> list[str]:
+    def _cutover_notes(self, vms: Sequence[MovingVm], mode: Mode) -> list[str]:
         """Return advice for a tool that would power off more VMs of a host at once than there are slots."""
         slots = self._limits.slots_per_host or self._tool.slots_per_host
         streams = Counter(name for each in vms for name in [each.host] * (len(each.data) or 1))
@@ -340,7 +340,7 @@ class _Planner:
         name = host or "An unknown host"
         return [f"{name} has {streams[host]} disks: cut over at most {slots} of a host at a time, in several plans."]
 
-    def _plans(self, vms: Sequence[Source]) -> int:
+    def _plans(self, vms: Sequence[MovingVm]) -> int:
         """Return the number of plans, by the numbers of VMs and disks in a plan."""
         disks = sum(len(each.data) for each in vms)
         needed = [1]
@@ -368,7 +368,7 @@ class _Planner:
         return notes
 
 
-def _vms(chosen: Iterable[Unit]) -> list[Source]:
+def _vms(chosen: Iterable[Unit]) -> list[MovingVm]:
     return [each.vm for unit in chosen for each in unit.candidates]
 
 

@@ -17,7 +17,7 @@ from hypertwin.plan.moving.transfer import (
     REMEDIES,
     Disk,
     Limits,
-    Source,
+    MovingVm,
     changes_bytes_per_s,
     copy,
     cutover,
@@ -33,22 +33,22 @@ TEN_GBIT = 1.25e9
 PAYLOAD = 1460 / 1538
 
 
-def source(name: str = "a", host: str = "esx-1", used: float = 35 * GIB, **more: object) -> Source:
-    return Source(name, host, (Disk(2 * used, used, "ds-1"),), **more)  # type: ignore[arg-type]
+def source(name: str = "a", host: str = "esx-1", used: float = 35 * GIB, **more: object) -> MovingVm:
+    return MovingVm(name, host, (Disk(2 * used, used, "ds-1"),), **more)  # type: ignore[arg-type]
 
 
-def many(number: int, hosts: int = 1, used: float = 35 * GIB) -> list[Source]:
+def many(number: int, hosts: int = 1, used: float = 35 * GIB) -> list[MovingVm]:
     return [source(f"vm-{each}", f"esx-{each % hosts}", used) for each in range(number)]
 
 
-def of_figure(figure: Figure) -> list[Source]:
+def of_figure(figure: Figure) -> list[MovingVm]:
     """The VMs of a published figure, equally spread over hosts, and hosts over datastores."""
     assert figure.used_gib is not None
     assert figure.provisioned_gib is not None
     used, capacity, stores = figure.used_gib * GIB, figure.provisioned_gib * GIB, figure.datastores or 1
     places = [each % figure.hosts for each in range(figure.vms)]
     return [
-        Source(f"vm-{each}", f"esx-{place}", (Disk(capacity, used, f"ds-{place % stores}"),))
+        MovingVm(f"vm-{each}", f"esx-{place}", (Disk(capacity, used, f"ds-{place % stores}"),))
         for each, place in enumerate(places)
     ]
 
@@ -81,7 +81,7 @@ def test_published_times_of_several_hosts_are_in_the_interval(figure: Figure) ->
 def test_a_published_rate_of_warm_moves_from_several_hosts_is_missed() -> None:
     """70 VMs of 3 disks from 8 hosts reached 802 MB/s. The prediction is 1.43 times that, and 1.19 at its slow end."""
     (figure,) = (each for each in rates.figures() if each.role == "predicted" and each.mode == "warm")
-    vms = [Source(f"vm-{each}", f"esx-{each % 8}", (Disk(50 * GIB, 35 * GIB, "ds"),) * 3) for each in range(70)]
+    vms = [MovingVm(f"vm-{each}", f"esx-{each % 8}", (Disk(50 * GIB, 35 * GIB, "ds"),) * 3) for each in range(70)]
     found = copy(vms, MTV, Limits(network=TEN_GBIT, slots_per_host=68), mode="warm")
     assert found.volume_bytes / found.seconds.value / figure.bytes_per_s == pytest.approx(1.43, abs=0.01)
     assert found.volume_bytes / found.seconds.high / figure.bytes_per_s == pytest.approx(1.19, abs=0.01)
@@ -149,7 +149,7 @@ def test_slots_over_all_hosts_limit_a_tool_that_takes_ten_at_a_time() -> None:
 
 
 def test_disks_are_copied_in_turn_when_cold_and_at_once_when_warm() -> None:
-    vm = Source("a", "esx-1", (Disk(20 * GIB, 10 * GIB, "ds-1"), Disk(9 * GIB, 5 * GIB, "ds-2")))
+    vm = MovingVm("a", "esx-1", (Disk(20 * GIB, 10 * GIB, "ds-1"), Disk(9 * GIB, 5 * GIB, "ds-2")))
     assert copy([vm], MTV).seconds.value == pytest.approx(15 * GIB / COLD.vm.value + OVERHEAD)
     assert copy([vm], MTV, mode="warm").seconds.value == pytest.approx(10 * GIB / WARM.vm.value + OVERHEAD)
     slow = Limits(datastores={"ds-2": 10 * MIB})
@@ -166,7 +166,7 @@ def test_a_datastore_a_little_slower_than_the_network_limits_its_readers() -> No
 
 
 def test_a_vm_has_its_overhead_once_however_many_disks_it_has() -> None:
-    vm = Source("a", "esx-1", tuple(Disk(20 * GIB, 10 * GIB) for _ in range(4)))
+    vm = MovingVm("a", "esx-1", tuple(Disk(20 * GIB, 10 * GIB) for _ in range(4)))
     found = copy([vm], MTV, Limits(slots_per_host=1), mode="warm")
     assert found.seconds.value == pytest.approx(40 * GIB / WARM.vm.value + OVERHEAD)
 
@@ -229,24 +229,24 @@ def test_no_vm_takes_no_time() -> None:
 
 
 def test_a_vm_without_disks_has_only_its_overhead_and_says_so() -> None:
-    found = copy([Source("a", "")], MTV)
+    found = copy([MovingVm("a", "")], MTV)
     assert found.seconds.value == pytest.approx(OVERHEAD)
     assert any("no known disk" in each for each in found.notes)
     assert any("Host unknown for 1 of 1" in each for each in found.notes)
-    known = copy([Source("a", "esx-1", used_bytes=10 * GIB)], MTV)
+    known = copy([MovingVm("a", "esx-1", used_bytes=10 * GIB)], MTV)
     assert known.seconds.value == pytest.approx(10 * GIB / COLD.vm.value + OVERHEAD)
     assert known.provisioned_bytes == known.volume_bytes == 10 * GIB
     assert not known.notes
 
 
 def test_an_unknown_used_size_is_the_provisioned_size_and_says_so() -> None:
-    vm = Source("a", "esx-1", (Disk(10 * GIB), Disk(30 * GIB, 5 * GIB)))
+    vm = MovingVm("a", "esx-1", (Disk(10 * GIB), Disk(30 * GIB, 5 * GIB)))
     assert vm.volume == 15 * GIB
     assert any("Used size unknown for 1 of 1" in each for each in copy([vm], MTV).notes)
-    whole = Source("a", "esx-1", (Disk(10 * GIB), Disk(30 * GIB)), used_bytes=20 * GIB)
+    whole = MovingVm("a", "esx-1", (Disk(10 * GIB), Disk(30 * GIB)), used_bytes=20 * GIB)
     assert [each for each, _ in whole.data] == [5 * GIB, 15 * GIB]
     assert not copy([whole], MTV).notes
-    mixed = Source("a", "esx-1", (Disk(10 * GIB), Disk(30 * GIB, 5 * GIB)), used_bytes=9 * GIB)
+    mixed = MovingVm("a", "esx-1", (Disk(10 * GIB), Disk(30 * GIB, 5 * GIB)), used_bytes=9 * GIB)
     assert [each for each, _ in mixed.data] == [4 * GIB, 5 * GIB]
 
 
@@ -427,9 +427,9 @@ def test_no_stream_can_be_faster_except_from_a_slower_one(seed: int) -> None:
         assert rate == pytest.approx(fastest[limit])
 
 
-def random_vms(chance: random.Random, number: int) -> list[Source]:
+def random_vms(chance: random.Random, number: int) -> list[MovingVm]:
     return [
-        Source(
+        MovingVm(
             f"vm-{each:03}",
             f"esx-{chance.randrange(5)}",
             tuple(

@@ -11,7 +11,7 @@ import pytest
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.moving import rates
 from hypertwin.plan.moving.rates import GIB, MIB
-from hypertwin.plan.moving.transfer import Disk, Limits, Source, copy, cutover
+from hypertwin.plan.moving.transfer import Disk, Limits, MovingVm, copy, cutover
 from hypertwin.plan.moving.waves import Candidate, Wave, WaveOptions, units, waves
 
 MTV = rates.tool("mtv")
@@ -20,7 +20,7 @@ NO_PILOT = WaveOptions(pilot_vms=0)
 
 
 def vm(name: str, used_gib: float = 35, host: str = "esx-1", **more: object) -> Candidate:
-    source = Source(name, host, (Disk(2 * used_gib * GIB, used_gib * GIB, "ds-1"),))
+    source = MovingVm(name, host, (Disk(2 * used_gib * GIB, used_gib * GIB, "ds-1"),))
     return Candidate(source, **more)  # type: ignore[arg-type]
 
 
@@ -174,7 +174,7 @@ def test_a_first_copy_never_takes_longer_than_its_snapshots_allow() -> None:
 
 
 def test_changes_that_outrun_the_copy_are_said() -> None:
-    source = Source("a", "esx-1", (Disk(500 * GIB, 500 * GIB),), write_bytes_per_s=100 * MIB)
+    source = MovingVm("a", "esx-1", (Disk(500 * GIB, 500 * GIB),), write_bytes_per_s=100 * MIB)
     (found,) = waves([Candidate(source, max_downtime_s=300)], MTV, options=NO_PILOT)
     assert any("faster than the copy" in each for each in found.notes)
 
@@ -187,7 +187,7 @@ def test_more_cutovers_of_a_host_than_slots_are_said() -> None:
     assert not waves(candidates, MTV, Limits(slots_per_host=11), NO_PILOT)[0].notes[1:]
     assert not any("cut over" in each for each in waves(candidates, rates.tool("move"), options=NO_PILOT)[0].notes)
     two = tuple(Disk(GIB, GIB) for _ in range(2))
-    wide = [Candidate(Source(f"vm-{each}", "esx-1", two), max_downtime_s=300) for each in range(6)]
+    wide = [Candidate(MovingVm(f"vm-{each}", "esx-1", two), max_downtime_s=300) for each in range(6)]
     assert any("esx-1 has 12 disks" in each for each in waves(wide, MTV, options=NO_PILOT)[0].notes)
     plain = [vm(f"vm-{each:02}") for each in range(11)]
     assert not waves(plain, MTV, options=NO_PILOT)[0].notes
@@ -199,7 +199,7 @@ def test_plans_of_a_tool_are_counted_by_vms_and_disks() -> None:
     assert [each.plans for each in waves(candidates, MTV, options=options)] == [2]
     assert [each.plans for each in waves(candidates[:100], MTV, options=options)] == [1]
     disks = tuple(Disk(GIB, 0.0) for _ in range(50))
-    wide = [Candidate(Source(f"vm-{each}", f"esx-{each}", disks)) for each in range(11)]
+    wide = [Candidate(MovingVm(f"vm-{each}", f"esx-{each}", disks)) for each in range(11)]
     assert [each.plans for each in waves(wide, MTV, options=options)] == [2]
     assert [each.plans for each in waves(candidates, rates.tool("virt-v2v"), options=options)] == [1]
 
@@ -229,7 +229,7 @@ def estate(chance: random.Random, number: int, hosts: int) -> list[Candidate]:
 
     return [
         Candidate(
-            Source(
+            MovingVm(
                 f"vm-{each:03}", f"esx-{chance.randrange(hosts)}", tuple(disk() for _ in range(chance.randrange(4)))
             ),
             tags=(f"app-{chance.randrange(number // 2 + 1)}",),
