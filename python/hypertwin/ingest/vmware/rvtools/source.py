@@ -75,7 +75,7 @@ class Sources:
             host_name=self._text("dns", row),
             has_ip=None if (address := self._text("ip", row)) is None else bool(address),
             folder=cells.text(row.get("folder")) or None,
-            tags=_tags(row.get("tags")) if "tags" in self._info.columns else None,
+            tags=_tags(row.get("tags")) or None,
             hot_add_memory=cells.flag(memory.get("hot_add")),
             changed_block_tracking=cells.flag(row.get("cbt")),
             consolidation_needed=cells.flag(row.get("consolidation")),
