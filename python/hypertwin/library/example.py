@@ -8,7 +8,6 @@ from pathlib import Path
 from hypertwin import library, naming, scenario, yaml_file
 from hypertwin.errors import HypertwinError
 
-
 IN_FOLDER, ABOUT = "cluster.yaml", "README.md"
 """Scenario and description of an example that is a folder of files."""
 

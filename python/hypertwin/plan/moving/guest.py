@@ -14,6 +14,10 @@ from hypertwin.language import Vm
 
 Family = Literal["windows", "linux", "other"]
 LINUX = "l26"
+TYPES = frozenset(
+    ["other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris"]
+)
+"""Types of Proxmox VE, which its import has as names of guests."""
 
 _WINDOWS_IDS = {
     "w2k": "win2000AdvServ win2000Pro win2000Serv",
@@ -63,10 +67,11 @@ _NAMES: tuple[tuple[str, str, Family], ...] = (
     (r"freebsd(?! (?:1[5-9]|[2-9][0-9]))", "other", "other"),
     (r"netware [56]|unixware 7|openserver [56]|ecomstation|os/2|vmware esx|(?:mac ?os|os x)", "other", "other"),
     (r"\Aother(?: \((?:32|64)-bit\))?\Z", "other", "other"),
+    (r"windows", "win11", "windows"),
 )
 _LINUX_NAMES = re.compile(
     r"linux|red hat|rhel|centos|ubuntu|debian|suse|sles|fedora|photon|coreos|asianux|oracle|rocky|alma|amazon|"
-    r"mandr|turbo|android|flatcar",
+    r"mandr|turbo|android|flatcar|^l2[46]$",
     re.IGNORECASE,
 )
 
@@ -84,8 +89,9 @@ class Guest:
 
 def guest(vm: Vm) -> Guest | None:
     """Return the guest operating system of a VM, or None if the source does not name it."""
-    if vm.source.guest_id:
-        return by_id(vm.source.guest_id)
+    configured = vm.source.guest_id
+    if configured:
+        return by_name(configured) if " " in configured else by_id(configured)
     return by_name(vm.guest_os) if vm.guest_os and vm.guest_os.strip() else None
 
 
@@ -113,6 +119,10 @@ def _configured(identifier: str) -> str:
 def by_name(name: str) -> Guest:
     """Return the guest of a name such as `Microsoft Windows Server 2019 (64-bit)`. An unknown name counts as Linux."""
     plain = name.strip().casefold()
+    if plain in TYPES:
+        return Guest(
+            plain, "windows" if plain.startswith("w") else "linux" if plain in ("l24", LINUX) else "other", name
+        )
     for pattern, ostype, family in _NAMES:
         if re.search(pattern, plain):
             return Guest(ostype, family, name)

@@ -17,6 +17,7 @@ from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, Sourc
 SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
 GIB = 2**30
 MIB = 2**20
+OS = ("OS according to the configuration file", "OS according to the VMware Tools")
 SECRET = "hunter2"
 OLD_NAMES = {"Capacity MiB": "Capacity MB", "Free MiB": "Free MB", "Raw Comp. Mode": "Raw Com. Mode"}
 
@@ -57,7 +58,9 @@ def info(**columns: Any) -> Callable[[Tabs], Any]:
 @pytest.mark.parametrize(
     ("columns", "name", "known"),
     [
-        ({"Firmware": "efi"}, "firmware", "efi"),
+        ({OS[0]: "Debian 7", OS[1]: "Debian 9"}, "guest_id", "Debian 7"),
+        *(({OS[0]: "Debian 9", OS[1]: "Debian 9"}, "guest_id", None), ({OS[0]: "Debian 9"}, "guest_id", None)),
+        *(({OS[0]: None, OS[1]: "Debian 9"}, "guest_id", None), ({"Firmware": "efi"}, "firmware", "efi")),
         ({"Firmware": "BIOS"}, "firmware", "bios"),
         ({"Firmware": "other"}, "firmware", None),
         ({}, "firmware", None),

@@ -104,7 +104,8 @@ def test_an_identifier_of_the_api(identifier: str, ostype: str) -> None:
         ),
         *(("Oracle Linux 8 (64-bit)", "l26"), ("SUSE Linux Enterprise 15 (64-bit)", "l26"), ("Plan 9", "l26")),
         *(("VMware Photon OS (64-bit)", "l26"), ("Novell NetWare 6.x", "other"), ("SCO UnixWare 7.x", "other")),
-        ("MICROSOFT WINDOWS SERVER 2019", "win10"),
+        *(("MICROSOFT WINDOWS SERVER 2019", "win10"), ("Microsoft Windows Server 2099", "win11"), ("win10", "win10")),
+        *(("w2k8", "w2k8"), ("solaris", "solaris"), ("l24", "l24"), ("other", "other")),
     ],
 )
 def test_a_name(name: str, ostype: str) -> None:
@@ -114,6 +115,9 @@ def test_a_name(name: str, ostype: str) -> None:
 def test_the_identifier_counts_before_the_name() -> None:
     both = vm(guest_os="Microsoft Windows 10 (64-bit)", source=SourceVm(guest_id="rhel9_64Guest"))
     assert guest.guest(both) == guest.by_id("rhel9_64Guest")
+    named = vm(guest_os="Microsoft Windows 10 (64-bit)", source=SourceVm(guest_id="Microsoft Windows 7 (64-bit)"))
+    assert guest.guest(named) == guest.by_name("Microsoft Windows 7 (64-bit)")
+    assert guest.by_name("win10").family == "windows"
     assert guest.guest(vm()) is guest.guest(vm(guest_os="  ")) is None
 
 

@@ -67,7 +67,9 @@ class Sources:
         """Return the facts of a VM, from its rows in vInfo and vMemory."""
         tools = [cells.word(each.get("tools")) for each in self._of("vTools", row)]
         version = re.search(r"[0-9]{1,3}\Z", cells.text(row.get("hw_version")))
+        configured, reported = cells.text(row.get("os")), cells.text(row.get("os_tools"))
         return SourceVm(
+            guest_id=configured if reported and configured != reported and configured else None,
             firmware=FIRMWARE.get(cells.word(row.get("firmware"))),
             secure_boot=cells.flag(row.get("secure_boot")),
             hardware_version=int(version[0]) if version else None,
