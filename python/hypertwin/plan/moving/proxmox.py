@@ -185,7 +185,7 @@ def best(vm: Vm, context: Context) -> Mapping[str, str]:
         settings["tpmstate0"] = "version=v2.0"
     if vm.source.secure_boot:
         settings["efidisk0"] = "efitype=4m,pre-enrolled-keys=1"
-    if vm.source.tools is not None:
+    if vm.source.tools == "running":
         settings["agent"] = "1"
     return settings
 

@@ -27,6 +27,8 @@ SECRET = "hunter2"
             ({"hostpci0": "01:00", "hostpci1": "02:00"}, "passthrough_devices", 2),
             ({"usb0": "host=1"}, "usb_devices", 1),
         ),
+        ({"net0": "virtio,tag=4094"}, "networks", (SourceNetwork("virtio", None, None, 4094, True),)),
+        ({"net0": "virtio,tag=4095"}, "networks", (SourceNetwork("virtio", None, None, None, True),)),
         *(({"cores": 1}, "usb_devices", 0), ({"description": f"password: {SECRET}"}, "secret_in_notes", True)),
         *(({"description": "a note"}, "secret_in_notes", False), ({"cores": 1}, "networks", ())),
         (

@@ -40,8 +40,36 @@ def finding(severity: Severity, *, known: bool = True) -> Finding:
         *(("Debian GNU/Linux 12 (64-bit)", 3), ("FreeBSD 12 (64-bit)", 3), ("Plan 9", None), (None, None)),
     ],
 )
-def test_the_score_of_an_operating_system(os: str | None, score: int | None) -> None:
+def test_the_score_of_one_operating_system(os: str | None, score: int | None) -> None:
     assert os_score(vm(guest_os=os)) == score
+
+
+SCORES = {
+    1: (
+        *(f"Red Hat Enterprise Linux {version}" for version in range(6, 11)),
+        *(f"{name} {version}" for name in ("CentOS", "Oracle Linux") for version in range(6, 10)),
+        *("Rocky Linux 8", "Rocky Linux 9", "Red Hat Fedora"),
+    ),
+    2: (
+        *(f"{name} {version}" for name in ("Red Hat Enterprise Linux", "CentOS", "Oracle Linux") for version in (4, 5)),
+        *(f"Microsoft Windows Server {year}" for year in (2016, 2019, 2022, 2025)),
+        *("Microsoft Windows 10", "Microsoft Windows 11", "SUSE Linux Enterprise 12", "SUSE Linux Enterprise 15"),
+    ),
+    3: (
+        *(f"Microsoft Windows Server {year}" for year in (2000, 2003, 2008, "2008 R2", 2012, "2012 R2")),
+        *(f"Microsoft Windows {name}" for name in ("XP Professional", "Vista", "7", "8.x")),
+        *(f"SUSE Linux Enterprise {version}" for version in range(8, 12)),
+        *(f"Debian GNU/Linux {version}" for version in range(5, 13)),
+        *("AlmaLinux 8", "AlmaLinux 9", "SUSE openSUSE", "Ubuntu Linux", "Oracle Solaris 10", "Oracle Solaris 11"),
+        *("FreeBSD", "VMware Photon OS", "Amazon Linux 2", "CoreOS Linux", "Apple macOS"),
+    ),
+    4: ("Microsoft SQL Server",),
+}
+
+
+def test_the_scores_of_all_operating_systems() -> None:
+    found = {name: os_score(vm(guest_os=f"{name} (64-bit)")) for names in SCORES.values() for name in names}
+    assert found == {name: score for score, names in SCORES.items() for name in names}
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,12 @@ def test_a_vm_larger_than_a_small_node_has_several_nodes() -> None:
         ({"limit_hz": 1}, "cpulimit", "0.01"),
         ({"source": SourceVm(tpm=True)}, "tpmstate0", "version=v2.0"),
         ({"source": SourceVm(tpm=False)}, "tpmstate0", None),
+        *(
+            ({"source": SourceVm(tools="running")}, "agent", "1"),
+            ({"source": SourceVm(tools="not-running")}, "agent", None),
+        ),
+        ({"source": SourceVm(networks=networks("E1000", vlan=1))}, "net0", "virtio,tag=1"),
+        ({"source": SourceVm(networks=networks("E1000", vlan=4094))}, "net0", "virtio,tag=4094"),
         ({"source": SourceVm(secure_boot=True)}, "efidisk0", "efitype=4m,pre-enrolled-keys=1"),
         ({"source": SourceVm(networks=networks("E1000", vlan=20))}, "net0", "virtio,tag=20"),
         ({"source": SourceVm(networks=networks("E1000", vlan=4095))}, "net0", "virtio"),
