@@ -46,6 +46,8 @@ def test_disks() -> None:
     )
     assert (found[1].raw, found[1].shared, found[1].thin, found[1].capacity_bytes) == ("physical", True, None, 5)
     assert (found[2].raw, found[2].path, found[2].mode) == (None, None, None)
+    silent = device.VirtualLsiLogicSASController(key=1000, busNumber=2)
+    assert [each.shared for each in vcenter_source.of_devices([silent, first, third]).disks or ()] == [False, None]
     shared = device.VirtualLsiLogicSASController(key=1000, busNumber=2, sharedBus="physicalSharing")
     assert [each.shared for each in vcenter_source.of_devices([shared, first]).disks or ()] == [True]
 

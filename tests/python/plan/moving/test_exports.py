@@ -93,4 +93,13 @@ def test_the_context_of_an_inventory(tmp_path: Path) -> None:
     context = Context.of("proxmox", of.inventory, drs={"one": True})
     assert context.called == {vm.name: vm.called for vm in of.inventory.vms}
     assert context.hosts == of.inventory.host
+    assert (context.rules_known, context.affinity_known, context.drs) == (False, False, {"one": True})
+    vm = of.inventory.vms[0]
+    plain = Context("kvm")
+    assert {each.rule for each in findings(vm, plain) if not each.is_known} >= {
+        "kvm.affinity",
+        "kvm.larger-than-target",
+    }
+    unbound = {each.rule for each in findings(vm, Context("openshift")) if not each.is_known}
+    assert {"vmware.host_affinity.detected", "vmware.drs.enabled"} <= unbound
     assert context.datastores == {store.label or store.name: store.kind for store in of.inventory.datastores}

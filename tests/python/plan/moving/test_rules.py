@@ -206,6 +206,12 @@ def test_one_known_disk_is_enough_to_fire_but_not_to_spare() -> None:
     assert conditions.CONDITIONS["raw-disk"](of(disks=()), Context("kvm"), {}) is False
 
 
+def test_hot_add_of_cpu_or_memory() -> None:
+    hot_add = conditions.CONDITIONS["hot-add"]
+    assert hot_add(vm(cpu_hot_add=True), Context("kvm"), {}) is True
+    assert hot_add(vm(cpu_hot_add=True, source=SourceVm(hot_add_memory=False)), Context("kvm"), {}) is True
+
+
 def test_many_disks_are_counted() -> None:
     many = of(disks=disks(*[SAS] * 6, raw="physical"))
     assert conditions.CONDITIONS["raw-disk"](many, Context("kvm"), {}) == (
