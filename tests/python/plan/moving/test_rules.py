@@ -118,7 +118,7 @@ CASES: dict[str, Case] = {
     "cpu-entitlement": Case(vm(limit_hz=10**9, shares=1.0), vm(), "a CPU limit, CPU shares", unknown=None),
     "vcpus-above": Case(vm(vcpus=9), vm(vcpus=8), "9 vCPUs", unknown=None),
     "larger-than-target": Case(vm(vcpus=9), vm(vcpus=8), "9 vCPUs, 8 GiB", {"target_hosts": (host(8, 8), host(4, 64))}),
-    "memory-above": Case(vm(memory_bytes=4096 * GIB + 1), vm(memory_bytes=4096 * GIB), unknown=None),
+    "memory-above": Case(vm(memory_bytes=512 * GIB + 1), vm(memory_bytes=512 * GIB), unknown=None),
     "always": Case(vm(), vm(), unknown=None),
     "name-not-valid": Case(vm("db", label="DB 1"), vm("db", label="DB-1.a"), "becomes db-1", unknown=None),
     "name-changes": Case(vm("db", label="DB_1"), vm("db", label="DB-1"), "becomes DB1", unknown=None),
