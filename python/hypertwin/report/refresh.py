@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from hypertwin import bands
@@ -40,11 +41,10 @@ def answer(found: Refresh) -> v.Answer:
     if money:
         text += f" {money}"
     others = [each for each in found["candidates"] if each is not best and each["feasible"]]
-    if others and found["ranked_by"] == "cost":
-        cheapest = f"Cheapest of {count(len(others) + 1, 'candidate')} over {found['asked']['years']} years."
-        more.append(f"{cheapest} {_unpriced(found)}".strip())
-    elif others:
-        more.append(f"Fewest hosts of {count(len(others) + 1, 'candidate')}. {_unpriced(found)}")
+    of = count(len(others) + 1, "candidate")
+    by_cost = found["ranked_by"] == "cost"
+    rank = f"Cheapest of {of} over {found['asked']['years']} years." if by_cost else f"Fewest hosts of {of}."
+    more.append(f"{rank if others else ''} {_unpriced(found)}".strip())
     faster = [each["name"] for each in others if each["slower"] is False]
     kept = _money(found["present"]["costs"])
     if kept and money:
@@ -275,6 +275,7 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
             "stacked": True,
             "horizontal": True,
         }
+        yield _over_years(found, priced, currency or "")
     yield _bars("hosts", "Hosts", "hosts", "", names, [float(each["hosts"] or 0) for each in compared], compared)
     ready = [_mean(each, "ready_pct") for each in shown]
     if any(value is not None for value in ready):
@@ -312,6 +313,25 @@ def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
             ),
             "limits": [{"name": "limit", "value": found["asked"]["cpu_pct"], "tone": "warn"}],
         }
+
+
+def _over_years(found: Refresh, priced: Sequence[Candidate], currency: str) -> v.LineChart:
+    """Return the costs that have been paid by the end of each year."""
+    years = found["asked"]["years"]
+    paid = [list(accumulate(each["costs"]["per_year"] if each["costs"] else ())) for each in priced]
+    return {
+        "type": "lines",
+        "id": "paid",
+        "title": "Paid by the end of each year",
+        "alternative": _said(f"Paid after {years} years", priced, [each[-1] for each in paid]),
+        "x": v.axis("year", begin=0, end=years),
+        "y": v.axis("cost", currency, begin=0),
+        "places": [float(year) for year in range(1, years + 1)],
+        "series": [
+            {"name": each["name"], "values": values, "colour": at}
+            for at, (each, values) in enumerate(zip(priced, paid, strict=True))
+        ],
+    }
 
 
 def _bars(
@@ -480,6 +500,7 @@ def _energy(shown: Sequence[Candidate]) -> Sequence[v.Block]:
         v.figures("load", "mean load", "%", text="Of the highest throughput of the hosts."),
         v.figures("power", "power", "kW", text="In brackets: the range over servers."),
         v.figures("energy", "energy", "MWh/year", text="Of the hosts, without cooling."),
+        v.figures("co2", "CO2", "t", text="Of the energy with cooling, over all years."),
     ]
     rows = [
         {
@@ -489,11 +510,19 @@ def _energy(shown: Sequence[Candidate]) -> Sequence[v.Block]:
             "energy": v.figure(
                 found["kwh_per_year"] / 1000, ends=(found["kwh_per_year_low"] / 1000, found["kwh_per_year_high"] / 1000)
             ),
+            "co2": _tonnes(each["costs"]),
         }
         for each in shown
         if (found := each["energy"]) is not None
     ]
     return v.table("energy", "Energy", columns, rows)
+
+
+def _tonnes(costs: Costs | None) -> v.Cell:
+    emitted = None if costs is None else costs["co2_kg"]
+    if emitted is None:
+        return None
+    return v.figure(emitted["mid"] / 1000, ends=(emitted["low"] / 1000, emitted["high"] / 1000))
 
 
 def _speeds(found: Refresh) -> Sequence[v.Block]:

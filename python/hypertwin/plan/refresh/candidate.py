@@ -60,7 +60,6 @@ def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> S
     VMs have no host: the plan places them. Raises ScenarioError.
     """
     data = present.scenario.as_written()
-    vms = _vms(present, wanted)
     hosts = _hosts(data, wanted, speeds)
     settings = (data.get("clusters") or {}).get(wanted.takes[0])
     made: dict[str, Any] = {
@@ -70,12 +69,10 @@ def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> S
         **({"clusters": {wanted.cluster: settings}} if settings else {}),
         "hosts": hosts,
     }
-    entries, workloads = _entries(present, data, vms, wanted, speeds)
-    made |= {"vms": entries, "workloads": workloads}
-    made |= _storage(present, data, wanted, entries)
-    rules = _rules(data, entries, hosts)
-    if rules:
-        made["rules"] = rules
+    vms, workloads = entries(present, wanted.cluster, wanted.takes, speeds)
+    made |= {"vms": vms, "workloads": workloads}
+    made |= _storage(present, data, wanted, vms)
+    made["rules"] = rules(data, vms, hosts)
     return scenarios.load(made)
 
 
@@ -108,13 +105,18 @@ def host_groups(wanted: Wanted) -> list[str]:
     return [*dict.fromkeys(host.group for host in wanted.kept), *(each.type.name for each in wanted.new)]
 
 
-def _entries(
-    present: Present, data: Mapping[str, Any], vms: Sequence[Vm], wanted: Wanted, speeds: Mapping[str, float]
+def entries(
+    present: Present, cluster: str, takes: Sequence[str], speeds: Mapping[str, float]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the entries of VMs and of their workloads."""
+    """Return the VMs of some clusters as entries of another cluster without their hosts, and their workloads.
+
+    `speeds` has the work per cycle of each present host group.
+    """
+    data = present.scenario.as_written()
+    vms = [vm for name in takes for vm in present.state(name).guests]
     workloads: dict[str, Any] = {}
     names: dict[tuple[str, int], str] = {}
-    entries: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     of_host = {host.name: host for host in present.hosts}
     counts: dict[str, int] = {}
     for vm in vms:
@@ -124,17 +126,17 @@ def _entries(
         written = data["vms"][group]
         host = of_host[first[group].host]
         entry = {key: value for key, value in written.items() if key not in (*OF_HOST, "count")}
-        entry["cluster"] = wanted.cluster
+        entry["cluster"] = cluster
         if isinstance(entry.get("numa"), Mapping) and "nodes" in entry["numa"]:  # bound to nodes of the present host
             entry["numa"] = {key: value for key, value in entry["numa"].items() if key != "nodes"}
         workload = data["workloads"][written["workload"]]
         entry["workload"] = _workload(workloads, names, str(written["workload"]), workload, host, speeds[host.group])
-        entries[group] = {**entry, "count": count} if count > 1 or "count" in written else entry
+        found[group] = {**entry, "count": count} if count > 1 or "count" in written else entry
     for name, group in present.grown.items():
         if group in counts:
-            own = {key: value for key, value in entries[group].items() if key not in ("count", "label")}
-            entries[name] = {**own, "count": present.copies[group]}
-    return entries, workloads
+            own = {key: value for key, value in found[group].items() if key not in ("count", "label")}
+            found[name] = {**own, "count": present.copies[group]}
+    return found, workloads
 
 
 def _workload(
@@ -155,7 +157,7 @@ def _workload(
     return names[name, hz]
 
 
-def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, entries: dict[str, Any]) -> dict[str, Any]:
+def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, vms: dict[str, Any]) -> dict[str, Any]:
     """Return arrays and pools of the candidate. Pools on replaced hosts are replaced by pools of the new hosts."""
     found: dict[str, Any] = {}
     for section in ("arrays", "devices"):
@@ -166,7 +168,7 @@ def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, entries:
     own = [each.type for each in wanted.new if each.type.storage is not None]
     for each in own:
         pools[each.name] = {**(each.storage or {}), "nodes": each.name}
-    for entry in entries.values():
+    for entry in vms.values():
         if entry.get("storage") in gone:
             for key in ("policy", "vdisk_policies"):
                 entry.pop(key, None)
@@ -183,17 +185,17 @@ def pools_lost(present: Present, kept: Sequence[Host]) -> list[str]:
     return [pool.name for pool in present.scenario.inventory.pools if gone & set(pool.hosts)]
 
 
-def _rules(data: Mapping[str, Any], entries: Mapping[str, Any], hosts: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rules(data: Mapping[str, Any], vms: Mapping[str, Any], hosts: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rules about VMs of the candidate. Rules about replaced hosts are left out."""
     found = []
     for rule in data.get("rules") or []:
-        vms = [name for name in rule["vms"] if name in entries]
+        members = [name for name in rule["vms"] if name in vms]
         named = rule.get("hosts") or []
-        if not vms or any(host not in hosts for host in named):
+        if not members or any(host not in hosts for host in named):
             continue
-        if rule["kind"] in ("keep-together", "keep-apart") and len(vms) < 2 and len(rule["vms"]) > 1:
+        if rule["kind"] in ("keep-together", "keep-apart") and len(members) < 2 and len(rule["vms"]) > 1:
             continue
-        found.append({**rule, "vms": vms})
+        found.append({**rule, "vms": members})
     return found
 
 

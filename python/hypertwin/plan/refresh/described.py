@@ -8,7 +8,7 @@ import numpy as np
 
 from hypertwin.documents import refresh as documents
 from hypertwin.language import Host, Vm
-from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
+from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem, part
 from hypertwin.plan.placement.restart import Restarts
 from hypertwin.plan.refresh.fewest import Made
 from hypertwin.plan.refresh.planning import Part
@@ -34,21 +34,21 @@ def present_cluster(made: Made, grown: Container[str] = ()) -> documents.Cluster
     }
 
 
-def planned_cluster(part: Part, grown: Container[str]) -> documents.ClusterPlan:
+def planned_cluster(found: Part, grown: Container[str]) -> documents.ClusterPlan:
     """Return the figures of a cluster of a candidate, whose hosts were found."""
-    assert part.made is not None and part.place is not None
+    assert found.made is not None and found.place is not None
     return {
-        **_figures(part.made, part.place, grown),
-        "takes": list(part.choice.takes),
-        "kept": [host.name for host in part.choice.kept],
-        "added": part.added,
-        "hosts_if_fast": part.if_fast,
-        "hosts_if_slow": part.if_slow,
-        "bound": part.found.bound,
-        "proven": part.found.proven,
-        "binding": part.found.why or None,
-        "stored_gib": None if part.stored_bytes is None else part.stored_bytes / GIB,
-        "usable_gib": None if part.usable_bytes is None else part.usable_bytes / GIB,
+        **_figures(found.made, found.place, grown),
+        "takes": list(found.choice.takes),
+        "kept": [host.name for host in found.choice.kept],
+        "added": found.added,
+        "hosts_if_fast": found.if_fast,
+        "hosts_if_slow": found.if_slow,
+        "bound": found.found.bound,
+        "proven": found.found.proven,
+        "binding": found.found.why or None,
+        "stored_gib": None if found.stored_bytes is None else found.stored_bytes / GIB,
+        "usable_gib": None if found.usable_bytes is None else found.usable_bytes / GIB,
     }
 
 
@@ -92,8 +92,7 @@ def _limit(of: Problem, failed: int) -> str:
     """Return the resource with the least headroom without the largest hosts."""
     sizes = of.sizes.sum(axis=0)
     rooms = np.sort(of.failover, axis=0)[: len(of.hosts) - failed].sum(axis=0)
-    at = int(np.argmax(sizes / np.maximum(rooms, 1e-300)))
-    return of.resources[at]
+    return of.resources[int(part(sizes, rooms).argmax())]
 
 
 def numa_fit(name: str, host: Host, vms: Sequence[Vm]) -> documents.NumaFit:

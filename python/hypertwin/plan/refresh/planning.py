@@ -10,6 +10,7 @@ from itertools import permutations
 
 import numpy as np
 
+from hypertwin.errors import ScenarioError
 from hypertwin.language import Cluster, Host, Vm
 from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.limits import Limits
@@ -96,6 +97,13 @@ class Planner:
             return self._none(
                 choice, f"VMs store data in pool {lost} of replaced hosts, and these hosts have no disks", 0
             )
+        try:
+            return self._found(choice, ends=ends)
+        except ScenarioError as error:  # an option of a VM that these hosts do not have
+            first = error.mistakes[0]
+            return self._none(choice, f"{first.path} is {first.value}, but these hosts take {first.allowed}", 0)
+
+    def _found(self, choice: Choice, *, ends: bool) -> Part:
         stored = self._stored(choice)
         least = self._least_for_storage(choice, stored)
         if least is None:

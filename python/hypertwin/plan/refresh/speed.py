@@ -9,10 +9,7 @@ from hypertwin.documents import refresh as documents
 from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.language import Host
 from hypertwin.plan.refresh.host_type import HostType
-from hypertwin.published.throughput import Throughput, ratio, throughput
-
-SMT_YIELD = 1.25
-"""Throughput of a core with two busy threads over one: the default of `hosts.NAME.smt_yield`."""
+from hypertwin.published.throughput import SMT_YIELD, Throughput, ratio, throughput
 
 
 @dataclass(frozen=True)

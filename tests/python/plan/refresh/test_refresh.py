@@ -284,3 +284,57 @@ def _fits(sizes: list[int], free: list[int]) -> bool:
 
 def test_the_present_model_is_one_of_published_results() -> None:
     assert OLD.startswith("Intel")
+
+
+POOL = {"kind": "vsan", "redundancy": "raid-1", "devices": {"kind": "nvme", "per_node": 2, "capacity": "2 TiB"}}
+
+
+def test_data_of_vms_take_hosts_with_room_to_recover(tmp_path: Path) -> None:
+    """With two replicas and one host lost, n hosts of 4 TiB hold 0.9 (n - 1) 4 / 2 TiB."""
+    files = types(tmp_path, hci={"host": host(network={"ports": 2}), "storage": POOL})
+    few = refresh(cluster(vms=8), files, stored="1 TiB", failures=1)["candidates"][0]
+    many = refresh(cluster(vms=8), files, stored="20 TiB", failures=1)["candidates"][0]
+    assert many["hosts"] == 1 + -(-20 * 2 // (0.9 * 4))
+    assert few["hosts"] < many["hosts"]
+    plan = many["clusters"][0]
+    assert plan["stored_gib"] == pytest.approx(20 * 1024) and plan["usable_gib"] >= plan["stored_gib"]
+    grown = refresh(cluster(vms=8), files, stored="20 TiB", growth="50%")["candidates"][0]
+    assert grown["clusters"][0]["stored_gib"] == pytest.approx(30 * 1024)
+
+
+def test_an_estate_whose_data_have_no_size_is_an_error_only_where_it_matters(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="stored"):
+        refresh(cluster(), types(tmp_path, hci={"host": host(network={"ports": 2}), "storage": POOL}))
+    assert refresh(cluster(), types(tmp_path, new={"host": host()}))["candidates"][0]["feasible"]
+
+
+def test_vms_in_a_pool_of_replaced_hosts_need_new_disks(tmp_path: Path) -> None:
+    pool = {"storage": {"old-pool": {**POOL, "nodes": "old"}}}
+    scenario = cluster(hosts=4, vms=8, more=pool, network={"ports": 2})
+    scenario["vms"]["web"]["storage"] = "old-pool"
+    files = types(tmp_path, bare={"host": host()}, hci={"host": host(network={"ports": 2}), "storage": POOL})
+    bare, hci = refresh(scenario, files)["candidates"]
+    assert not bare["feasible"] and "old-pool" in bare["reason"]
+    assert hci["feasible"] and hci["clusters"][0]["usable_gib"] > 0
+
+
+def test_an_option_that_a_host_type_lacks_is_a_reason_and_no_error(tmp_path: Path) -> None:
+    scenario = cluster(vms=8)
+    scenario["vms"]["web"]["reservation"] = "500 MHz"
+    kvm, esxi = refresh(scenario, types(tmp_path, kvm={"host": host(hypervisor="linux-6.12")}, esxi={"host": host()}))[
+        "candidates"
+    ]
+    assert not kvm["feasible"] and "reservation" in kvm["reason"]
+    assert esxi["feasible"]
+
+
+def test_a_crooked_estate_counts_each_host_by_its_own_processor(tmp_path: Path) -> None:
+    """A MHz of another processor is other work: VMs on it need hosts by its work per cycle."""
+    scenario = cluster(hosts=31, vms=300, mhz=2_000, memory="1 GiB", memory_per_node="1 TiB")
+    slow = host(cpu_model="Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz", cores_per_socket=8, clock="2.7 GHz")
+    scenario["hosts"]["other"] = {**slow, "count": 60}  # the reference has the most cores
+    scenario["vms"]["web"]["host"] = "other"
+    found = refresh(scenario, types(tmp_path, new={"host": host(memory_per_node="2 TiB")}), failures=0)
+    cycle = next(each["work_per_cycle"] for each in found["speeds"] if each["host_type"] == "other")
+    assert cycle == pytest.approx(67.8 / 16 / 2.7 / (160 / 32 / 2.1), rel=0.01)
+    assert found["candidates"][0]["hosts"] == -int(-300 * 2_000 * cycle / (0.8 * 32 * 2_100) // 1)
