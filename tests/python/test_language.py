@@ -44,6 +44,8 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
         cores=8,
         threads=16,
         clock_hz=2_500_000_000,
+        busy_clock_hz=2_500_000_000,
+        work_per_cycle=1.0,
         memory_bytes=128 * 2**30,
         memory_per_node_bytes=64 * 2**30,
         hypervisor_memory_bytes=0,
