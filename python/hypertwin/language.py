@@ -161,7 +161,7 @@ class SourceVm:
     """Facts of the source system about a VM, for a move. An unknown fact is None. No run reads them."""
 
     guest_id: str | None = None
-    """Guest identifier, as vSphere or Proxmox names it."""
+    """Configured guest: its identifier in vSphere, or its name if the guest tools report another one."""
     firmware: str | None = None
     """Firmware: `bios` or `efi`."""
     secure_boot: bool | None = None

@@ -842,7 +842,9 @@ class SourceVm(TypedDict, total=False):
     """
 
     guest_id: str
-    """Guest identifier as vSphere or Proxmox names it, such as `rhel9_64Guest` or `l26`."""
+    """Configured guest: its identifier in vSphere, such as `rhel9_64Guest`, or its name if the guest tools
+    report another one.
+    """
     firmware: Firmware
     """Firmware of the VM."""
     secure_boot: bool

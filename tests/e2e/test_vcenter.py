@@ -193,7 +193,12 @@ def test_machines(inventory: Inventory) -> None:
     assert (vms["db"].ready_pct, vms["db"].ballooned_bytes, vms["db"].swapped_bytes) == (7, 512 * 2**20, 64 * 2**20)
     assert (vms["db"].memory_consumed_bytes, vms["db"].memory_active_bytes) == (6_000 * 2**20, 2_000 * 2**20)
     assert (vms["db"].storage_used_bytes, vms["db"].storage_provisioned_bytes) == (10 * 2**30, 40 * 2**30)
-    assert (vms["db"].cluster, vms["db"].datacenter, vms["db"].snapshots) == ("DC0_C0", "DC0", None)
+    assert (vms["db"].cluster, vms["db"].datacenter, vms["db"].snapshots) == ("DC0_C0", "DC0", Snapshots(0))
+    assert db.source is not None and db.source.disks is not None
+    assert (db.source.tpm, db.source.passthrough_devices, db.source.firmware) == (False, 0, None)
+    assert [(each.capacity_bytes, each.raw) for each in db.source.disks] == [
+        (each.capacity_bytes, "none") for each in db.disks
+    ]
     assert vms["web-2"].snapshots == Snapshots(2, 2 * 2**30 + (5 + 7) * 2**20, "2026-03-01T00:00:00+00:00")
     assert (db.demand.counter, db.demand.at) == ("quickStats.overallCpuDemand", inventory.hosts[0].at)
     assert (vms["off"].powered_on, vms["off"].demand, vms["off"].memory_consumed_bytes) == (False, None, None)

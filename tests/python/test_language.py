@@ -44,6 +44,8 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
         cores=8,
         threads=16,
         clock_hz=2_500_000_000,
+        busy_clock_hz=2_500_000_000,
+        work_per_cycle=1.0,
         memory_bytes=128 * 2**30,
         memory_per_node_bytes=64 * 2**30,
         hypervisor_memory_bytes=0,
@@ -91,6 +93,38 @@ def test_the_software_of_a_guest_is_kept_as_written() -> None:
     vm = scenario.loads(TEXT, keys).inventory.vm
     assert (vm["svm"].guest_os, vm["svm"].products) == (windows, ("sql-server", "oracle-database"))
     assert (vm["db-1"].guest_os, vm["db-1"].products) == (None, ())
+
+
+def test_facts_of_the_source_are_kept_as_written() -> None:
+    disk = {"label": "Hard disk 1", "capacity": "40 GiB", "raw": "physical", "path": ""}
+    facts = {
+        "firmware": "efi",
+        "tags": ["shop"],
+        "disks": [disk, {}],
+        "networks": [],
+        "partitions": [{"free": "1 MiB"}],
+    }
+    vm = scenario.loads(TEXT, {"vms.svm.source": facts}).inventory.vm
+    assert vm["svm"].source == language.SourceVm(
+        firmware="efi",
+        tags=("shop",),
+        disks=(
+            language.SourceDisk(label="Hard disk 1", capacity_bytes=40 << 30, raw="physical", path=""),
+            language.SourceDisk(),
+        ),
+        networks=(),
+        partitions=(language.SourcePartition(free_bytes=1 << 20),),
+    )
+    assert vm["db-1"].source is language.UNKNOWN_SOURCE
+
+
+def test_settings_of_vms_are_in_the_inventory() -> None:
+    keys = {"vms.svm.limit": "1 GHz", "vms.svm.shares": "high", "vms.svm.cores_per_socket": 1, "vms.svm.affinity": "0"}
+    vm = scenario.loads(TEXT, keys).inventory.vm
+    svm, db = vm["svm"], vm["db-1"]
+    assert (svm.limit_hz, svm.shares, svm.cores_per_socket) == (10**9, 2_000.0 * svm.vcpus, 1)
+    assert (svm.has_affinity, svm.cpu_hot_add) == (True, False)
+    assert (db.limit_hz, db.shares, db.has_affinity) == (None, 1_000.0 * db.vcpus, False)
 
 
 def test_versions_compare_as_numbers_and_know_their_options() -> None:

@@ -9,6 +9,7 @@
 | `formats.py` | choice of the reader of telemetry |
 | `appliances.py` | storage appliances by their names |
 | `storage_paths.py` | path policies of LUNs |
+| `secrets.py` | passwords and keys in notes |
 | `demand.py` | telemetry of an inventory's hosts, VMs and clusters |
 | `figures.py` | sums of simultaneous samples, percentiles, sums over many VMs |
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |

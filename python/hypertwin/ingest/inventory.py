@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
+from hypertwin.language import SourceVm
 
 ASSUMED_CLOCK_HZ = 2_500_000_000
 """Clock of a host whose source does not give it [an assumption of this project]. It converts CPU shares to MHz."""
@@ -178,6 +179,8 @@ class Vm:
     storage_in_guest_bytes: int | None = None
     """Space used in file systems of the guest, in bytes."""
     snapshots: Snapshots | None = None
+    source: SourceVm | None = None
+    """Facts for a move to another hypervisor, or None for a source without them."""
 
 
 @dataclass(frozen=True)

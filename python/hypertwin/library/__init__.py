@@ -1,9 +1,9 @@
 """Files of the package: examples, studies, presets and published figures.
 
-`presets/` has the pools that scenarios can name (`hypertwin.pool_presets`), and `licences.yaml` the rules of licences
-(`hypertwin.cost.rules`). `moving/` has facts about moves off ESXi (`hypertwin.plan.moving`), and `published/` figures
-of CPUs and servers (`hypertwin.published`). In a checkout, `library/examples` and `library/studies` are links to
-`scenarios/` and `studies/` of its root.
+`presets/` has the pools that scenarios can name (`hypertwin.pool_presets`), `licences.yaml` the rules of licences
+(`hypertwin.cost.rules`), and `published/` figures of CPUs and servers (`hypertwin.published`). `moving/` has the rules
+and rates of moves to other hypervisors (`hypertwin.plan.moving`). In a checkout, `library/examples` and
+`library/studies` are links to `scenarios/` and `studies/` of its root.
 
 | file | contents |
 |---|---|

@@ -5,7 +5,7 @@ number of
 VMs that meet an objective, `objective.py` parses objectives, and `memory.py` checks host memory. `durability.py`
 compares schemes of redundant storage, and `repair.py` simulates their repair time.
 
-`refresh/` finds hosts that replace others.
+`refresh/` finds hosts that replace others. `moving/` plans the move of VMs to another hypervisor.
 
 `capacity/` counts capacity, use and headroom of clusters, without a simulation. `placement/` plans hosts of VMs: after
 a failure, for balance, for maintenance, or from nothing. `failover.py` gives the verdict on host failures to callers

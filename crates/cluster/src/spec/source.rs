@@ -14,7 +14,8 @@ const LINE: &str = r"^[^\u0000-\u001f\u007f-\u009f]*$";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SourceVm {
-    /// Guest identifier as vSphere or Proxmox names it, such as `rhel9_64Guest` or `l26`.
+    /// Configured guest: its identifier in vSphere, such as `rhel9_64Guest`, or its name if the guest tools report
+    /// another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 128), regex(pattern = LINE))]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 128 characters on one line", "examples" = ["windows2019srv_64Guest"]))]

@@ -11,6 +11,7 @@
 | `proxmox_api.py` | the same responses over the network, from a node |
 | `proxmox_ceph.py` | Ceph of a Proxmox VE cluster: pools and OSDs |
 | `proxmox_series.py` | history of guests over weeks, from its nodes |
+| `proxmox_source.py` | facts of VMs for a move |
 | `lscpu.py` | `lscpu -J` and `numactl -H` |
 | `linux_host.py` | shared parts: lists of CPUs, their numbering, clocks, weights |
 """

@@ -36,7 +36,7 @@ from hypertwin.ingest.inventory import (
     grouped,
 )
 from hypertwin.ingest.json_fields import Fields
-from hypertwin.ingest.kvm import linux_host, proxmox_ceph, proxmox_series
+from hypertwin.ingest.kvm import linux_host, proxmox_ceph, proxmox_series, proxmox_source
 from hypertwin.ingest.kvm.linux_host import Numbering
 from hypertwin.ingest.outside import Gap, refuse
 from hypertwin.naming import counted
@@ -528,6 +528,7 @@ def _vm(
         ballooned_bytes=_ballooned(answers, resource) if running else None,
         storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
         snapshots=_snapshots(answers.get(f"{_path(resource)}/snapshot")),
+        source=proxmox_source.of_vm(of_vm),
     )
 
 

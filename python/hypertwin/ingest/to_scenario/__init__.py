@@ -12,6 +12,7 @@
 | `memory.py` | touched memory of VMs that reproduces the measured memory of hosts |
 | `load.py` | workloads that create this load |
 | `measured.py` | measurements of the source, unchanged |
+| `source.py` | facts of VMs for a move, within limits |
 | `belongings.py` | powered-off VMs, templates, datastores |
 | `pools.py` | storage pools, and the disks of VMs on them |
 | `rules.py` | placement rules |

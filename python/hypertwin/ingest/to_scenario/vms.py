@@ -13,7 +13,7 @@ from hypertwin import _core
 from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Inventory, Vm
-from hypertwin.ingest.to_scenario import memory
+from hypertwin.ingest.to_scenario import memory, source
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.division import Load, divided, silent
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
@@ -125,7 +125,10 @@ def convert(
             entry |= storage_of(each.vm)
             # what division took for no measurement, as a column of zeros on a busy host, is none here either
             measured = of_vm(each.vm if work.source == "measured" else replace(each.vm, demand=None))
-            vm_entries[each.key] = entry | ({"measured": measured} if measured else {})
+            facts = source.of_vm(each.vm.source)
+            vm_entries[each.key] = entry | {
+                key: value for key, value in (("measured", measured), ("source", facts)) if value
+            }
     return host_entries, dict(sorted(vm_entries.items())), dict(sorted(workloads.entries.items()))
 
 

@@ -9,6 +9,7 @@
 | `vcenter.py`, `vcenter_counters.py` | the inventory and the counters of vCenter Server or ESXi |
 | `vcenter_clusters.py` | clusters of vCenter Server, with HA and placement rules |
 | `vcenter_stats.py` | measurements of VMs by vCenter Server |
+| `vcenter_source.py` | facts of VMs for a move |
 | `vcenter_values.py` | values of the vSphere API, with limits |
 | `vsphere.py` | a session with vCenter Server or ESXi |
 | `vsphere_counters.py` | metrics of vSphere counters |

@@ -22,10 +22,12 @@ from hypertwin.ingest.inventory import (
     Datastore,
     Host,
     Inventory,
+    Snapshots,
     VirtualDisk,
     Vm,
 )
 from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.vmware import vcenter_source as source
 from hypertwin.ingest.vmware import vcenter_stats as stats
 from hypertwin.ingest.vmware import vsphere
 from hypertwin.ingest.vmware.availability import restart_priority
@@ -83,6 +85,7 @@ VM = MappingProxyType(
         "summary.quickStats.swappedMemory": "",
         "summary.storage": "space of VMs on datastores",
         "snapshot": "",
+        **dict.fromkeys(source.PROPERTIES, ""),
         "config.extraConfig": "advanced NUMA settings",
         "config.hardware.device": "virtual disks and their controllers",
     }
@@ -92,6 +95,8 @@ VM = MappingProxyType(
 The results are empty for properties that most VMs do not have.
 """
 LARGE = ("config.extraConfig", "config.hardware.device")
+SOURCE = "facts for a move"
+"""Facts for a move, from `config.hardware.device`."""
 HOST_DEVICES = "devices of the host"
 """True for a VM with devices of its host, from `config.hardware.device`."""
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
@@ -335,8 +340,14 @@ class Reader:
             ),
             storage_provisioned_bytes=None if committed is None or uncommitted is None else committed + uncommitted,
             storage_used_bytes=committed,
-            snapshots=stats.snapshots(values.get("snapshot"), self.snapshot_bytes.get(moid)),
+            snapshots=stats.snapshots(values.get("snapshot"), self.snapshot_bytes.get(moid)) or self._no_snapshots(),
+            source=source.of_vm(values, values.get(SOURCE)),
         )
+
+    def _no_snapshots(self) -> Snapshots | None:
+        """Return zero snapshots, or None if this user cannot see the snapshots of some VMs."""
+        is_hidden = any(path == "VirtualMachine.snapshot" for path, _ in self.session.missing)
+        return None if is_hidden else Snapshots(0)
 
     def _disk(self, disk: tuple[int, str | None, int | None, str]) -> VirtualDisk:
         capacity, controller, number, store = disk
@@ -393,6 +404,7 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(devices, list):
         values["config.hardware.device"] = _disks(devices)
         values[HOST_DEVICES] = any(map(_is_of_host, devices))
+        values[SOURCE] = source.of_devices(devices)
     return values
 
 

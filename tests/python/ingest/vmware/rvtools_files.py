@@ -27,8 +27,9 @@ HEADERS: Mapping[str, Sequence[str]] = {
         *("EnableUUID", "CBT", "Primary IP Address", "Network #1", "Network #2", "Num Monitors", "Video Ram KiB"),
         *("Resource pool", "Folder ID", "Folder", "vApp", "DAS protection", "FT State", "FT Role", "FT Latency"),
         *("Provisioned MiB", "In Use MiB", "Unshared MiB", "HA Restart Priority", "HA Isolation Response"),
-        *("HA VM Monitoring", "Cluster rule(s)", "Cluster rule name(s)", "Boot Required", "Boot delay", "Firmware"),
-        *("HW version", "HW upgrade status", "Path", "Annotation", "Datacenter", "Cluster", "Host", *_OS, "VM ID"),
+        *("HA VM Monitoring", "Cluster rule(s)", "Cluster rule name(s)", "Boot Required", "Boot delay"),
+        *("EFI Secure boot", "Firmware", "Application", "HW version", "HW upgrade status", "Path"),
+        *("Annotation", "Datacenter", "Cluster", "Host", *_OS, "VM ID"),
         *("SMBIOS UUID", "VM UUID", "VI SDK Server type", "VI SDK API Version", *_SDK),
     ),
     "vCPU": (
@@ -60,6 +61,17 @@ HEADERS: Mapping[str, Sequence[str]] = {
         *("VM", "Powerstate", "Name", "Description", "Date / time", "Filename", "Size MiB (vmsn)"),
         *("Size MiB (total)", "Quiesced", "State", *_TAIL),
     ),
+    "vNetwork": (
+        *(*_VM, "NIC label", "Adapter", "Network", "Switch", "Connected", "Starts Connected", "Mac Address", "Type"),
+        *("IPv4 Address", "IPv6 Address", "Direct Path IO", *_TAIL),
+    ),
+    "vUSB": (
+        *(*_VM, "Device Node", "Device type", "Connected", "Family", "Speed", "EHCI enabled", "Auto connect"),
+        *("Bus number", "Unit number", *_TAIL),
+    ),
+    "vCD": (*_VM, "Device Node", "Connected", "Starts Connected", "Device Type", *_TAIL),
+    "vPort": (*_PLACE, "Port Group", "Switch", "VLAN", "Promiscuous Mode", "Mac Changes", "Forged Transmits", *_SDK),
+    "dvPort": ("Port", "Switch", "Type", "# Ports", "VLAN", "Speed", "Full Duplex", "Blocked", *_SDK),
     "vTools": (*_VM, "VM Version", "Tools", "Tools Version", "Required Version", "Upgradeable", *_TAIL),
     "vSource": (
         *("Name", "OS type", "API type", "API version", "Version", "Patch level", "Build", "Fullname"),

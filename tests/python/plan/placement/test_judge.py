@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Mapping
@@ -191,6 +192,18 @@ def test_a_named_group_is_judged_by_its_vms():
     with running(cache="off"):
         verified = judge.verify({"x": State(planned.at)})["x"]
     assert verified["worst"]["groups.db.ready_pct<5"].startswith("db-")
+
+
+def test_facts_of_the_source_make_no_other_vm():
+    """VMs that differ only in them are simulated once."""
+    plain = made()
+    vms = {
+        name: {**entry, "source": {"firmware": "efi", "folder": name, "disks": [{"capacity": "40 GiB"}]}}
+        for name, entry in json.loads(plain.json)["vms"].items()
+    }
+    known = made(vms=vms)
+    assert known.inventory.vms[0].source.firmware == "efi"
+    assert judge_of(known)[1]._vms == judge_of(plain)[1]._vms
 
 
 def test_hosts_that_share_storage_are_simulated_together():

@@ -7,6 +7,7 @@
 | `cells.py` | parsing of cells: names, numbers, sizes, dates |
 | `export.py` | one export: its hosts, clusters and datastores |
 | `vms.py` | its VMs |
+| `source.py` | facts of VMs for a move |
 | `places.py` | unique names of clusters and hosts |
 | `series.py` | several exports of the same hosts as one series |
 

@@ -21,6 +21,7 @@ from hypertwin.ingest.vmware.availability import restart_priority
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.export import Export
 from hypertwin.ingest.vmware.rvtools.places import Names, place
+from hypertwin.ingest.vmware.rvtools.source import Sources
 from hypertwin.ingest.vmware.rvtools.tables import Row
 
 COUNTER = "vCPU/Overall"
@@ -38,6 +39,7 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
     snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
     priorities = export.restart_priorities(names)
     in_guests, partition_key = _in_guests(export), _key(export, "vPartition")
+    sources, no_snapshots = Sources(export, _key), Snapshots(0) if export.table("vSnapshot").columns else None
     gone = unnamed = 0
     found = []
     for row in export.table("vInfo").rows:
@@ -55,7 +57,8 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
             **_entitled(export, row, memory, priorities.get(names.cluster(place(row, "host")) or "")),
             disks=tuple(disks.get(disk_key(row), ())),
             storage_in_guest_bytes=in_guests.get(partition_key(row)) if _is_connected(row) else None,
-            snapshots=snapshots.get(snapshot_key(row)),
+            snapshots=snapshots.get(snapshot_key(row), no_snapshots),
+            source=sources.of_vm(row, memory),
         )
         if vm.host is None or vm.cluster is None:
             vm = _placed(vm, (cpu, memory), names)
