@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from hypertwin.language import Host, MeasuredHost, MeasuredVm, Vm
+from hypertwin.language import UNKNOWN_SOURCE, Host, MeasuredHost, MeasuredVm, Vm
 from hypertwin.plan.placement.problem import Problem, Rule
 
 SIZES = ((16, 400), (34, 805), (64, 2_000), (128, 5_000))
@@ -321,6 +321,8 @@ def _host(host: HostMade) -> Host:
         cores=host.cores,
         threads=host.cores * host.threads_per_core,
         clock_hz=host.mhz * 1_000_000,
+        busy_clock_hz=host.mhz * 1_000_000,
+        work_per_cycle=1.0,
         memory_bytes=host.memory_gib * GIB,
         memory_per_node_bytes=host.memory_gib * GIB // 2,
         hypervisor_memory_bytes=0,
@@ -352,6 +354,11 @@ def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
         memory_touched_bytes=vm.memory_gib * GIB,
         memory_reservation_bytes=0,
         reservation_hz=0,
+        limit_hz=None,
+        shares=1_000.0 * vm.vcpus,
+        cores_per_socket=None,
+        cpu_hot_add=False,
+        has_affinity=False,
         restart_priority="medium",
         stays_on_host=False,
         live_migration=True,
@@ -364,6 +371,7 @@ def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
         vdisks=0,
         policies={},
         measured=MeasuredVm(**measured),  # type: ignore[arg-type]
+        source=UNKNOWN_SOURCE,
     )
 
 

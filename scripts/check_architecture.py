@@ -238,7 +238,7 @@ FLOORS: dict[str, list[str]] = {
         "conditions entities measured movement pools room stations topology",
         "assumed memory topology_svg",
         "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
-        " placement presets refresh simulation sizing cache telemetry",
+        " move placement presets refresh simulation sizing cache telemetry",
         "simulation_page",
         "registry __init__",
     ],
@@ -247,12 +247,12 @@ FLOORS: dict[str, list[str]] = {
 
 OF_EXTRAS = (
     *("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "execution/dask.py"),
-    *("plan/placement/", "plan/refresh/", "diagnosis/moves.py"),
+    *("plan/placement/", "plan/refresh/", "plan/moving/", "diagnosis/moves.py"),
 )
 """Files of the package that may import the packages of extras as they are loaded, but for those of the base install."""
 
 BASE = (
-    "plan/refresh/options.py",
+    *("plan/refresh/options.py", "plan/moving/options.py"),
     *("ingest/sources.py", "ingest/to_scenario/__init__.py", "ingest/appliances.py", "ingest/kvm/linux_host.py"),
 )
 """Files of OF_EXTRAS that the base install uses, and with them all that they import."""

@@ -31,7 +31,7 @@ MODULES = (
         "simulation",
         "space",
     ),
-    *("cost", "telemetry", "vnuma"),
+    *("cost", "move", "telemetry", "vnuma"),
 )
 """Modules of documents that answers have."""
 

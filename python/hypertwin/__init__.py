@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hypertwin.drives import devices
     from hypertwin.errors import HypertwinError, RunError, ScenarioError, SourceError
     from hypertwin.plan.density import Density, density
+    from hypertwin.plan.moving.answer import Moved, plan_move
     from hypertwin.plan.placement.planning import Planned, plan_balance, plan_evacuate, plan_place, plan_survive
     from hypertwin.plan.refresh.answer import Refreshed, plan_refresh
     from hypertwin.questions import (
@@ -83,6 +84,7 @@ else:
         "errors": "HypertwinError RunError ScenarioError SourceError",
         "plan.density": "Density density",
         "plan.placement.planning": "Planned plan_balance plan_evacuate plan_place plan_survive",
+        "plan.moving.answer": "Moved plan_move",
         "plan.refresh.answer": "Refreshed plan_refresh",
         "questions": (
             "Capacity Comparison Diagnosis Durability Layout Sizing Telemetry Validation capacity compare "
@@ -118,6 +120,7 @@ __all__ = [
     "Durability",
     "HypertwinError",
     "Layout",
+    "Moved",
     "Planned",
     "Record",
     "Refreshed",
@@ -142,6 +145,7 @@ __all__ = [
     "load",
     "plan_balance",
     "plan_evacuate",
+    "plan_move",
     "plan_place",
     "plan_refresh",
     "plan_survive",

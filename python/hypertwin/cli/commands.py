@@ -27,7 +27,7 @@ from hypertwin.arguments import Option, fields_of, marked
 from hypertwin.cli import catalogue, help, mistakes, names, provenance, streams
 from hypertwin.errors import HypertwinError
 
-OUTPUTS = frozenset({"out", "named", "report", "drawing"})
+OUTPUTS = frozenset({"out", "named", "report", "drawing", "best"})
 """Names of parameters for outputs."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

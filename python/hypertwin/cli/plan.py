@@ -16,9 +16,11 @@ from hypertwin.cli import mistakes, options, output, progress, streams
 from hypertwin.cli.commands import App, Input
 from hypertwin.errors import fail
 from hypertwin.extras import needs
+from hypertwin.plan.moving.options import Move
 from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.plan.refresh.options import Refresh
 from hypertwin.report import conditions, placement, registry
+from hypertwin.report import move as moves
 from hypertwin.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -189,6 +191,35 @@ def refresh(
     if document["best"] is None:
         raise typer.Exit(1)
     output.fail_on(conditions.REFRESH, fail_on or (), document)
+
+
+@app.command(
+    examples=[
+        "hypertwin plan move cluster.yaml --to proxmox --reuse-hosts --report move.html",
+        "hypertwin plan move cluster.yaml --to openshift --target target.yaml --network '10 Gb/s' -o move.xlsx",
+    ]
+)
+def move(
+    path: Cluster,
+    *,
+    asked: Move,
+    form: options.Form = None,
+    out: options.Out = None,
+    report: options.Report = None,
+) -> None:
+    """Move VMs off ESXi: what blocks each VM, what it becomes, waves, times, and how fast it is afterwards."""
+    needs("plan", "hypertwin plan")
+    from hypertwin.plan.moving.answer import plan_move  # numpy takes longer than the help
+
+    output.check(registry.MOVE, form, out, report)
+    with mistakes.as_typed(), progress.labelled_bar() as update:
+        document = plan_move(path, **vars(replace(asked, progress=update))).document
+    output.show(registry.MOVE, document, form, out, report)
+    failing = moves.failure(document)
+    if failing:
+        if form not in (None, output.Format.table):  # a table begins with it
+            streams.warn(failing)
+        raise typer.Exit(1)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
         "Which hosts replace the old ones, and at what cost": (
             "hypertwin plan refresh cluster.yaml --host-type r760.yaml --prices prices.yaml"
         ),
+        "We leave vSphere": "hypertwin plan move cluster.yaml --to proxmox --reuse-hosts",
         "Where do ten new VMs go": "hypertwin plan place cluster.yaml --vm '10*4x16GiB'",
     },
     "Design": {

@@ -12,6 +12,7 @@ both. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` millise
 | `placement` | `hypertwin plan` |
 | `plan` | `hypertwin density`, `durability`, `size` |
 | `refresh` | `hypertwin plan refresh` |
+| `move` | `hypertwin plan move` |
 | `capacity` | `hypertwin capacity` |
 | `calibration` | `hypertwin calibrate` |
 | `diagnosis` | `hypertwin diagnose`, and the series of its charts |

@@ -20,7 +20,7 @@ the browser, because users browse a sweep there.
 | `stations` | I/O limits of points, in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures, compared with the twin |
-| `density`, `durability`, `sizing`, `capacity`, `placement`, `refresh` | answers of `hypertwin.plan` |
+| `density`, `durability`, `sizing`, `capacity`, `placement`, `refresh`, `move` | answers of `hypertwin.plan` |
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings, worst first, with their consequences |

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hypertwin.documents.capacity import Capacity
     from hypertwin.documents.compare import Comparison
     from hypertwin.documents.devices import Devices
+    from hypertwin.documents.move import Move
     from hypertwin.documents.page import Made
     from hypertwin.documents.placement import Plan
     from hypertwin.documents.presets import Presets
@@ -119,6 +120,7 @@ DENSITY: Views[planned.Density] = _of("density.view", "points", page="density")
 CAPACITY: Views[Capacity] = _of("capacity.view", "capacity.csv", page="capacity")
 PLACEMENT: Views[Plan] = _of("placement.view", "placement.csv", page="placement")
 REFRESH: Views[Refresh] = _of("refresh.view", "refresh.csv", page="refresh")
+MOVE: Views[Move] = _of("move.view", "move.csv", page="move")
 DURABILITY: Views[planned.DurabilityDocument] = _of("durability.view", "schemes", page="durability")
 SIZING: Views[planned.Sizing] = _of("sizing.view", "candidates", page="size")
 LAYOUT: Views[planned.AdvisedLayout] = _of("sizing.layout_view", "clients", page="vnuma", drawn="topology.terminal")

@@ -16,6 +16,9 @@ import hypertwin
 QUICK = {"overrides": {"run.duration": "0.1 s", "run.warmup": "0 s", "run.sample_interval": "0.1 s"}, "replications": 1}
 MEASURED = ROOT / "python/hypertwin/library/examples/small-esxi-measured.csv"
 
+NEW = ROOT / "python/hypertwin/library/examples/old-hosts/r760.yaml"
+MODEL = {"hosts.*.cpu_model": "Intel Xeon Gold 6130"}
+
 GOOD: dict[str, dict[str, Any]] = {
     "simulate": {"scenario": TINY, **QUICK},
     "load": {"scenario": TINY},
@@ -25,6 +28,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "plan_balance": {"scenario": TINY},
     "plan_evacuate": {"scenario": TINY, "host": "esx1"},
     "plan_place": {"scenario": TINY, "vm": "1x1GiB"},
+    "plan_refresh": {"scenario": TINY, "host_type": NEW, "overrides": MODEL, "twin": "off"},
+    "plan_move": {"scenario": TINY, "to": "proxmox", "overrides": MODEL, "twin": "off"},
     "size": {"host": "2x12", "memory": "96GiB", "vcpus": 4},
     "vnuma": {"hypervisor": "esxi-6.5", "sockets": 2, "cores": 12, "vcpus": 24},
     "durability": {},

@@ -16,11 +16,11 @@ from hypertwin.plan.refresh.planning import Part
 GIB = 2**30
 
 
-def present_cluster(made: Made, grown: Container[str] = ()) -> documents.ClusterPlan:
-    """Return the figures of a present cluster."""
+def present_cluster(made: Made, grown: Container[str] = (), *, place: Ints | None = None) -> documents.ClusterPlan:
+    """Return the figures of a cluster whose hosts are given, with its present or another placement."""
     of = made.problem
     return {
-        **_figures(made, of.at, grown),
+        **_figures(made, of.at if place is None else place, grown),
         "takes": [of.cluster],
         "kept": [host.name for host in of.hosts],
         "added": {},

@@ -31,7 +31,7 @@ class Refresh(Counting, Runs):
     ] = None
     keep: Annotated[
         str | Sequence[str] | None,
-        Option("Keep these hosts and add new ones; repeatable.", "HOST", offered="hosts"),
+        Option("Keep these hosts and add new ones; repeatable.", "NAME", offered="hosts"),
     ] = None
     mix: Annotated[bool, Option("Also mix two host types in a cluster.")] = False
     merge: Annotated[bool, Option("Also merge all clusters into one.")] = False

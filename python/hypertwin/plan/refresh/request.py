@@ -164,6 +164,6 @@ def _stored(present: Present, given: str | None, types: Sequence[HostType]) -> f
         if total and len(known) >= NEARLY_ALL * len(used):
             return total * len(used) / len(known)
     if not pools:
-        hint = "give the data of all VMs with --stored, or measured.storage_used of each VM"
+        hint = "give the size with `stored`, or measured.storage_used of each VM"
         fail("missing-key", "stored", "(missing)", "a size, because a host type has disks for VMs", hint)
     return pools

@@ -1,0 +1,472 @@
+"""The answer of a move as a document: VMs with rules and settings, the target with the twin's word, waves and dates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from hypertwin import _core
+from hypertwin import scenario as scenarios
+from hypertwin.answers import Answer
+from hypertwin.arguments import asks
+from hypertwin.documents import move as documents
+from hypertwin.documents.refresh import TwinState
+from hypertwin.errors import fail
+from hypertwin.execution.runner import running
+from hypertwin.language import Vm
+from hypertwin.plan.capacity import limits as capacity_limits
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.moving import arrived, becomes, calendar, effort, rates, rolling, rules, transfer, waves
+from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
+from hypertwin.plan.moving.context import Context
+from hypertwin.plan.moving.options import Move
+from hypertwin.plan.moving.rates import Estimate, Tool
+from hypertwin.plan.moving.target import TITLES
+from hypertwin.plan.placement.problem import Problem
+from hypertwin.plan.powered_off import with_off
+from hypertwin.plan.refresh import judged, speed
+from hypertwin.plan.refresh.described import present_cluster
+from hypertwin.plan.refresh.fewest import Made
+from hypertwin.plan.refresh.planning import Planner
+from hypertwin.plan.refresh.present import Present
+from hypertwin.plan.refresh.speed import work_per_cycle
+from hypertwin.scenario import Given, Scenario
+
+if TYPE_CHECKING:
+    from hypertwin.records.move import MoveFields
+else:  # attributes for type checkers only
+    MoveFields = object
+
+GIB = 2**30
+
+WINDOW = "20:00-06:00"
+"""Default maintenance window."""
+
+EPOCH = datetime(2024, 1, 1)
+"""A Monday. Windows repeat every week."""
+
+LOAN = "loan"
+"""Host group of hosts on loan."""
+
+FAMILIES: Mapping[str, str] = {
+    "proxmox": "KVM on Linux",
+    "kvm": "KVM on Linux",
+    "openshift": "KVM on Linux",
+    "ahv": "KVM on Linux",
+    "hyperv": "",
+}
+"""Hypervisor as which the twin simulates each target. An empty text is a target without a performance verdict."""
+
+FOREIGN_POOLS = ("vsan",)
+"""Kinds of pools that exist on ESXi hosts only."""
+
+
+@dataclass(frozen=True, repr=False)
+class Moved(Answer[documents.Move], MoveFields):
+    """Plan of a move."""
+
+    VIEWS: ClassVar[str] = "MOVE"
+
+    document: documents.Move
+    """Document that `hypertwin plan move --format json` prints."""
+
+    def to_dict(self) -> documents.Move:
+        """Return the document."""
+        return self.document
+
+
+@asks(Move)
+def plan_move(scenario: Given, options: Move) -> Moved:
+    """Return what each VM becomes on the target, what blocks it, waves with times, and its speed afterwards.
+
+    Raises ScenarioError. The path of an option's problem is its name.
+    """
+    asked = _Request.of(scenario, options)
+    with running(**options.where):
+        return Moved(asked.document())
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Parsed and checked request."""
+
+    options: Move
+    present: Present
+    limits: Limits
+    target: Scenario | None
+    copy_limits: transfer.Limits
+    windows: tuple[calendar.Window, ...]
+    dates: calendar.Calendar | None
+
+    @staticmethod
+    def of(given: Given, options: Move) -> _Request:
+        """Parse and check the request. Raises ScenarioError."""
+        if options.to is None:
+            fail("one-of", "to", "nothing given", ", ".join(TITLES), "choose a target, such as proxmox")
+        if options.target is not None and options.reuse_hosts:
+            fail("one-of", "target", str(options.target), "`target` or `reuse_hosts`", "leave one of them out")
+        scenario = scenarios.load(given, scenarios.by_path(options.overrides))
+        scenario.with_overrides(options.settings)
+        scenario = with_off(scenario) if options.with_off else scenario
+        settings = {path: value for path, value in options.settings.items() if path != "run.replications"}
+        scenario = scenario.with_overrides(settings)
+        known = [
+            each
+            for each in scenario.inventory.clusters
+            if any(vm.cluster == each.name for vm in scenario.inventory.vms)
+        ]
+        if options.cluster is not None:
+            name = capacity_limits.cluster_named(options.cluster, scenario.inventory.cluster_labels)
+            known = [each for each in known if each.name == name]
+        limits = capacity_limits.of_options(options)
+        present = Present.of(scenario, known, limits, 0.0)
+        target = None if options.target is None else scenarios.load(options.target)
+        windows = tuple(calendar.Window.parse(each) for each in _texts(options.window) or [WINDOW])
+        freezes = tuple(calendar.Freeze.parse(each) for each in _texts(options.freeze))
+        dates = None if options.start is None else calendar.Calendar(_start(options.start), windows, freezes)
+        copy_limits = transfer.Limits(_rate("network", options.network), _rate("target_writes", options.target_writes))
+        return _Request(options, present, limits, target, copy_limits, windows, dates)
+
+    @property
+    def to(self) -> documents.Target:
+        """Target of the move."""
+        assert self.options.to is not None
+        return self.options.to
+
+    @cached_property
+    def tool(self) -> Tool:
+        """Tool with the best known rates for the target."""
+        return rates.tools_for(self.to)[0]
+
+    @cached_property
+    def context(self) -> Context:
+        """Facts beside VMs."""
+        hosts = self.target.inventory.hosts if self.target is not None else ()
+        if self.options.reuse_hosts:
+            hosts = tuple(self.present.hosts)
+        return Context.of(self.to, self.present.scenario.inventory, target_hosts=hosts)
+
+    @cached_property
+    def findings(self) -> Mapping[str, Sequence[rules.Finding]]:
+        """Findings of each VM, by name."""
+        return {vm.name: rules.findings(vm, self.context) for vm in self.present.vms}
+
+    @cached_property
+    def gaps(self) -> Mapping[str, str]:
+        """Rules whose facts the source has for no VM, with the place of these facts."""
+        unknown: Counter[str] = Counter()
+        where: dict[str, str] = {}
+        for found in self.findings.values():
+            for each in found:
+                if not each.is_known:
+                    unknown[each.rule] += 1
+                    where[each.rule] = each.detail.partition(": ")[2]
+        return {rule: where[rule] for rule, many in unknown.items() if many == len(self.findings)}
+
+    def document(self) -> documents.Move:
+        """Return the whole answer."""
+        planned = self._waves()
+        copied, mode = [self._source(vm) for vm in self._movable()], self.tool.modes[0]
+        whole = transfer.copy(copied, self.tool, self.copy_limits, mode=mode)
+        halving = transfer.halving(copied, self.tool, self.copy_limits, mode=mode)
+        times = None if self.dates is None else calendar.dates(list(map(_needs, planned)), self.dates)
+        vms = self._vms(planned)
+        found: documents.Move = {
+            "version": _core.version(),
+            "scenario": self.present.scenario.name,
+            "asked": self._asked(),
+            "tool": self.tool.name,
+            "family": FAMILIES[self.to],
+            "counts": dict(Counter(vm["verdict"] for vm in vms)),
+            "rules": dict(Counter(each["rule"] for vm in vms for each in vm["findings"] if each["known"])),
+            "gaps": [f"{rule} ({where})" for rule, where in self.gaps.items()],
+            "vms": vms,
+            "arrival": self._arrival(),
+            "waves": [_wave(each, times) for each in planned],
+            "volume_gib": whole.volume_bytes / GIB,
+            "copy_s": _range(sum((each.window + each.before for each in planned), rates.ZERO)),
+            "end": None if times is None or times.end is None else times.end.isoformat(),
+            "latest_end": None if times is None or times.latest_end is None else times.latest_end.isoformat(),
+            "halving": [f"{each.kind} {each.name}".strip() + f" x {each.factor:g}" for each in halving.steps],
+            "planner_rule_s": whole.planner_rule_s,
+            "notes": [],
+        }
+        found["notes"] = self._notes(found, whole)
+        return found
+
+    def _movable(self) -> list[Vm]:
+        """Return the VMs that no rule blocks."""
+        return [vm for vm in self.present.vms if not _blocks(self.findings[vm.name])]
+
+    def _source(self, vm: Vm) -> transfer.MovingVm:
+        disks = () if vm.source.disks is None else vm.source.disks
+        return transfer.MovingVm(
+            name=vm.name,
+            host=vm.host,
+            disks=tuple(transfer.Disk(float(each.capacity_bytes or 0), None, _datastore(each.path)) for each in disks),
+            used_bytes=_float(vm.measured.storage_used_bytes or vm.measured.storage_provisioned_bytes),
+        )
+
+    def _waves(self) -> tuple[waves.Wave, ...]:
+        groups: dict[str, list[str]] = {}
+        for rule in self.present.scenario.inventory.rules:
+            if rule.kind == "keep-together":
+                for name in rule.vms:
+                    groups.setdefault(name, []).append(rule.name)
+        candidates = [
+            waves.Candidate(
+                vm=self._source(vm),
+                tags=vm.source.tags or (),
+                folder=vm.source.folder or "",
+                networks=tuple(dict.fromkeys(each.network for each in vm.source.networks or () if each.network)),
+                groups=tuple(groups.get(vm.name, ())),
+                risk=float(sum(each.severity != "note" for each in self.findings[vm.name])),
+            )
+            for vm in self._movable()
+        ]
+        asked = waves.WaveOptions(
+            window_s=calendar.Calendar(EPOCH, self.windows).longest_s,
+            together=tuple(_texts(self.options.together)),
+            pilot_vms=self.options.pilot,
+        )
+        return waves.waves(candidates, self.tool, self.copy_limits, asked)
+
+    def _vms(self, planned: Sequence[waves.Wave]) -> list[documents.MovedVm]:
+        wave_of = {name: each.number for each in planned for name in each.vms}
+        off = {each.name: each.seconds for wave in planned for each in wave.downtimes}
+        return [self._vm(vm, wave_of.get(vm.name), off.get(vm.name)) for vm in self.present.vms]
+
+    def _vm(self, vm: Vm, wave: int | None, off: Estimate | None) -> documents.MovedVm:
+        found = [each for each in self.findings[vm.name] if each.is_known or each.rule not in self.gaps]
+        made, source = becomes.becomes(vm, self.context), self._source(vm)
+        return {
+            "name": vm.name,
+            "label": vm.called,
+            "host": vm.host,
+            "verdict": _verdict(found),
+            "effort": effort.effort(vm, found).effort or "not known",
+            "findings": [
+                {
+                    "rule": each.rule,
+                    "severity": each.severity,
+                    "known": each.is_known,
+                    "text": f"{each.detail}: {each.consequence}" if each.detail else each.consequence,
+                    "before": each.before,
+                    "source": each.source,
+                }
+                for each in found
+            ],
+            "becomes": {"name": made.name, **made.settings},
+            "best": dict(made.best),
+            "volume_gib": source.volume / GIB,
+            "size_known": vm.measured.storage_used_bytes is not None,
+            "wave": wave,
+            "downtime_s": None if off is None else _range(off),
+        }
+
+    def _asked(self) -> documents.Asked:
+        options = self.options
+        return {
+            "to": self.to,
+            "title": TITLES[self.to],
+            "target": None if options.target is None else str(options.target),
+            "reuse_hosts": options.reuse_hosts,
+            "failures": self.limits.failures,
+            "window": _texts(options.window) or [WINDOW],
+            "network": options.network,
+            "target_writes": options.target_writes,
+            "start": options.start,
+        }
+
+    def _arrival(self) -> documents.Arrival | None:
+        """Return the target cluster, or None without a target or without a hypervisor that the twin knows."""
+        if (self.target is None and not self.options.reuse_hosts) or not FAMILIES[self.to]:
+            return None
+        data = self.present.scenario.as_written()
+        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
+        present = speed.of_present(self.present.hosts, self.present.reference)
+        if self.target is not None:
+            hosts, sections = target_hosts(self.target)
+            speeds = present | speed.of_present(self.target.inventory.hosts, self.present.reference)
+        else:
+            foreign = [name for name, pool in (own.get("storage") or {}).items() if pool["kind"] in FOREIGN_POOLS]
+            if foreign:
+                hint = "describe hosts and storage of the target in a file, and give it with `target`"
+                fail("one-of", "reuse_hosts", f"pool {foreign[0]} (vSAN)", "storage that the target has", hint)
+            hosts, sections, speeds = reused_hosts(self.present), own, present
+        cycles = work_per_cycle(speeds)
+        found = arrived.arrive(
+            self.present,
+            arrival(self.present, hosts, sections, cycles),
+            self.limits,
+            self.options.memory_demand,
+            cycles,
+        )
+        planner = Planner(self.present, self.limits, self.options.memory_demand, speeds, None, lambda _: None)
+        befores = [planner.as_is(self.present.scenario, state.cluster) for state in self.present.states]
+        return self._arrived(found, befores, cycles)
+
+    def _arrived(
+        self, found: arrived.Arrived, befores: Sequence[Made], cycles: Mapping[str, float]
+    ) -> documents.Arrival:
+        document: documents.Arrival = {
+            "hosts": len(found.made.problem.hosts),
+            "feasible": found.place is not None,
+            "reason": found.reason,
+            "cluster": None,
+            "dropped": list(found.arrival.dropped),
+            "before": None,
+            "after": None,
+            "failure": None,
+            "failed": [],
+            "causes": [],
+            "rolling": self._rolling(befores, cycles),
+        }
+        if found.place is None:
+            return document
+        document["cluster"] = present_cluster(found.made, place=found.place)
+        if self.options.twin == "off":
+            return document
+        twin = arrived.simulated(
+            self.present,
+            befores,
+            found,
+            cycles,
+            failing=self.options.twin == "failure",
+            replications=self.options.replications,
+            progress=self.options.progress,
+        )
+        count = len(self.present.vms)
+        document["before"] = _state(twin.before, None, count)
+        document["after"] = _state(twin.after, twin.before, count)
+        document["failure"] = _state(twin.failure, twin.before, count) if twin.failure else None
+        document["failed"] = list(twin.failed)
+        document["causes"] = arrived.causes(twin)
+        return document
+
+    def _rolling(self, befores: Sequence[Made], cycles: Mapping[str, float]) -> documents.Rolling | None:
+        """Return the steps of reusing the hosts, or None for other hosts and for several clusters."""
+        if not self.options.reuse_hosts or len(befores) != 1:
+            return None
+        (before,) = befores
+        used = before.problem.loads(before.problem.at)[:, -1]
+        order = sorted(range(len(before.problem.hosts)), key=lambda host: (used[host], host))
+        tell = self.options.progress
+        return rolling.rolling(
+            rolling.Side(before.problem, tuple(order)),
+            lambda loans: self._converted(before.problem, order, cycles, loans),
+            self.limits.failures,
+            (lambda text: tell(text, 0, 0)) if tell is not None else (lambda _: None),
+        )
+
+    def _converted(
+        self, before: Problem, order: Sequence[int], cycles: Mapping[str, float], loans: int
+    ) -> rolling.Side:
+        """Return the target side: hosts on loan like the largest host type, then the present ones."""
+        data = self.present.scenario.as_written()
+        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
+        hosts = reused_hosts(self.present)
+        if loans:
+            hosts[LOAN] = {**hosts[self.present.reference.group], "count": loans}
+        made = arrived.arrive(
+            self.present,
+            arrival(self.present, hosts, own, {LOAN: cycles[self.present.reference.group], **cycles}),
+            self.limits,
+            self.options.memory_demand,
+            cycles,
+        ).made.problem
+        number = {host.name: at for at, host in enumerate(made.hosts)}
+        lent = [at for at, host in enumerate(made.hosts) if host.group == LOAN]
+        return rolling.Side(made, (*lent, *(number[before.hosts[each].name] for each in order)))
+
+    def _notes(self, found: documents.Move, whole: transfer.Transfer) -> list[str]:
+        notes = list(whole.notes)
+        if not found["family"]:
+            notes.insert(0, f"{TITLES[self.to]} has no model here: no word on performance.")
+        if found["arrival"] is None and found["family"]:
+            notes.append("Without --target or --reuse-hosts, the target cluster is not checked.")
+        unknown = sum(not vm["size_known"] for vm in found["vms"])
+        if unknown:
+            notes.append(f"The used storage of {unknown:,} VMs is unknown: their provisioned size counts, if known.")
+        return notes
+
+
+def _state(figures: Sequence[judged.Figures], before: Sequence[judged.Figures] | None, vms: int) -> TwinState:
+    return {
+        "ready_pct": judged.worst(figures, judged.READY),
+        "costop_pct": judged.worst(figures, judged.COSTOP),
+        "response_ms_p99": judged.worst(figures, judged.RESPONSE),
+        "response": None if before is None else judged.compared(before, figures, vms),
+    }
+
+
+def _verdict(found: Sequence[rules.Finding]) -> documents.Verdict:
+    if _blocks(found):
+        return "blocked"
+    if any(each.severity == "blocks" and not each.is_known for each in found):
+        return "not-known"
+    return "changes" if any(each.severity == "changes" and each.is_known for each in found) else "ready"
+
+
+def _blocks(found: Sequence[rules.Finding]) -> bool:
+    return any(each.severity == "blocks" and each.is_known for each in found)
+
+
+def _wave(wave: waves.Wave, times: calendar.Dates | None) -> documents.Wave:
+    date = None if times is None else next(each for each in times.appointments if each.name == str(wave.number))
+    return {
+        "number": wave.number,
+        "kind": wave.kind,
+        "mode": wave.mode,
+        "vms": list(wave.vms),
+        "volume_gib": wave.volume_bytes / GIB,
+        "window_s": _range(wave.window),
+        "before_s": _range(wave.before),
+        "fits": wave.fits,
+        "limited_by": [f"{each.kind} {each.name}".strip() for each in wave.transfer.limited_by],
+        "division_s": wave.transfer.division_s,
+        "begin": None if date is None or date.begin is None else date.begin.isoformat(),
+        "latest_end": None if date is None or date.latest_end is None else date.latest_end.isoformat(),
+        "networks": list(wave.networks),
+        "notes": [*wave.notes, *([date.note] if date is not None and date.note else [])],
+    }
+
+
+def _needs(wave: waves.Wave) -> calendar.Needs:
+    return calendar.Needs(str(wave.number), wave.window, wave.before)
+
+
+def _range(of: Estimate) -> documents.Range:
+    return {"low": of.low, "value": of.value, "high": of.high}
+
+
+def _texts(given: str | Sequence[str] | None) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else list(given)
+
+
+def _rate(path: str, given: str | None) -> float | None:
+    if given is None:
+        return None
+    try:
+        return _core.bandwidth_bytes_per_s(given)
+    except ValueError as error:
+        fail("bad-quantity", path, given, str(error), "write a rate with its unit, such as 10 Gb/s or 800 MB/s")
+
+
+def _start(given: str) -> datetime:
+    try:
+        return datetime.fromisoformat(given)
+    except ValueError:
+        fail("bad-quantity", "start", given, "a date such as 2027-01-16", "write year, month and day")
+
+
+def _datastore(path: str | None) -> str:
+    return path[1 : path.index("]")] if path and path.startswith("[") and "]" in path else ""
+
+
+def _float(value: int | None) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,506 @@
+"""View of a move: readiness of VMs, waves on a time line, the target before and after, and texts for tools."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from hypertwin import bands
+from hypertwin.documents.move import Move, MovedVm, Range, Wave
+from hypertwin.documents.refresh import TwinState, Worst
+from hypertwin.report import view as v
+from hypertwin.report.words import count, number, some
+
+VERDICTS: dict[str, tuple[str, v.Tone]] = {
+    "blocked": ("blocked", "bad"),
+    "not-known": ("not known", "warn"),
+    "changes": ("changes", "note"),
+    "ready": ("ready", "good"),
+}
+"""Words and tones of verdicts, worst first."""
+
+SEVERITIES: dict[str, v.Tone] = {"blocks": "bad", "changes": "note", "note": "plain"}
+
+MAX_ROWS = 20_000
+"""Number of findings above which the list of findings is only in `--format json`."""
+
+READY = bands.band("ready_pct").warning
+
+
+def answer(found: Move) -> v.Answer:
+    """Return the answer: readiness, the target, time and speed."""
+    counts, total = found["counts"], len(found["vms"])
+    blocked, unknown = counts.get("blocked", 0), counts.get("not-known", 0)
+    ready = total - blocked - unknown
+    lead = "" if found["family"] else f"No word on performance: {found['asked']['title']} has no model here. "
+    parts = [f"{ready:,} of {count(total, 'VM')} can move to {found['asked']['title']}"]
+    if blocked:
+        parts.append(f"{blocked:,} blocked")
+    if unknown:
+        parts.append(f"{unknown:,} not known from this source")
+    gaps = found["gaps"]
+    if gaps:
+        parts[0] += f", apart from {count(len(gaps), 'rule')} that this source cannot answer"
+    text = f"{lead}{', '.join(parts)}."
+    arrival = found["arrival"]
+    if arrival is not None and not arrival["feasible"]:
+        text += f" The target cannot take them: {arrival['reason']}."
+    more = []
+    sized = sum(vm["volume_gib"] > 0 for vm in found["vms"])
+    if found["waves"] and sized < total / 2:
+        waves = count(len(found["waves"]), "wave")
+        more.append(f"{waves}. Their time is not known: the source has the disks of {sized:,} of {count(total, 'VM')}.")
+    elif found["waves"]:
+        time = _hours(found["copy_s"])
+        until = f", until {_day(found['latest_end'])} at the latest" if found["latest_end"] else ""
+        more.append(f"{count(len(found['waves']), 'wave')}, {number(found['volume_gib'])} GiB, {time}{until}.")
+    if arrival is not None and arrival["after"] is not None:
+        more.append(_speed(arrival["after"], arrival["failure"]))
+    if arrival is not None and arrival["feasible"] and found["family"]:
+        more.append(f"The target is simulated as {found['family']}.")
+    more.append(_reuse(found))
+    if found["halving"]:
+        more.append(f"Half of the time with: {some(found['halving'])}.")
+    bad = blocked or (arrival is not None and not arrival["feasible"])
+    return {
+        "tone": "bad" if bad else "warn" if unknown or gaps else "good",
+        "text": text,
+        "more": [each for each in more if each],
+    }
+
+
+def failure(found: Move) -> str:
+    """Return the reason why a move is not possible as planned, or an empty text if it is."""
+    arrival = found["arrival"]
+    if arrival is not None and not arrival["feasible"]:
+        return f"the target cannot take the VMs: {arrival['reason']}"
+    return ""
+
+
+def _speed(after: TwinState, failed: TwinState | None) -> str:
+    response, ready = after["response"], after["ready_pct"]
+    parts = []
+    if response is not None:
+        parts.append(f"Response p99 is {number(100 * response['median'])}% of now (median of VMs)")
+    if ready is not None:
+        then = failed["ready_pct"] if failed is not None else None
+        end = f", {number(then['mean'])}% after a failure" if then is not None else ""
+        parts.append(f"ready at most {number(ready['mean'])}%{end}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def view(found: Move) -> v.View:
+    """Return the view of a move."""
+    arrival = found["arrival"]
+    return {
+        "title": f"{found['scenario']} to {found['asked']['title']}",
+        "answer": answer(found),
+        "promises": [],
+        "confidence": list(_confidence(found)),
+        "cards": list(_cards(found)),
+        "sections": [
+            *v.section("readiness", "Readiness", v.charts(list(_charts(found))), _rules(found)),
+            *v.section(
+                "gaps",
+                "Not in this source",
+                v.items(found["gaps"]),
+                text="Facts that decide these rules, and where they are.",
+            ),
+            *v.section("waves", "Waves", v.charts(list(_timeline(found))), _waves(found)),
+            *v.section("target", "Speed on the target", _target(found), _causes(found)),
+            *v.section(
+                "rolling", "Hosts one after another", v.charts(list(_peaks(found))), _steps(found), text=_ROLLING
+            ),
+            *v.section("vms", "VMs", _vms(found)),
+            *v.section("findings", "Findings", _findings(found), closed=True, detail=True),
+            *v.section("settings", "Settings on the target", _settings(found), closed=True, detail=True),
+        ],
+        "notes": [
+            *found["notes"],
+            *(
+                [f"Dropped, because the target does not have it: {some(arrival['dropped'])}."]
+                if arrival and arrival["dropped"]
+                else []
+            ),
+        ],
+        "assumptions": [f"Times are those of: {found['tool']}."],
+        "brief": ["rules", "waves"],
+    }
+
+
+def _confidence(found: Move) -> Iterator[v.Badge]:
+    unsized = sum(not vm["size_known"] for vm in found["vms"])
+    if unsized:
+        yield v.badge(f"Used storage unknown: {count(unsized, 'VM')}", "warn")
+    late = [str(wave["number"]) for wave in found["waves"] if not wave["fits"]]
+    if late:
+        yield v.badge(f"Waves that can exceed their window: {some(late)}", "warn")
+    if found["arrival"] is None:
+        yield v.badge("The target cluster is not checked", "note")
+
+
+def _cards(found: Move) -> Iterator[v.Card]:
+    for verdict, (words, tone) in VERDICTS.items():
+        many = found["counts"].get(verdict, 0)
+        if many:
+            yield v.card(words.capitalize(), f"{many:,}", "VMs", tone if tone != "note" else "plain")
+    if found["waves"]:
+        yield v.card("Waves", f"{len(found['waves'])}", _hours(found["copy_s"]))
+
+
+def _charts(found: Move) -> Iterator[v.Chart]:
+    efforts = [effort for effort, _ in Counter(vm["effort"] for vm in found["vms"]).most_common()]
+    if len(found["vms"]) < 2:
+        return
+    series: list[v.Series] = [
+        {
+            "name": words,
+            "values": [
+                float(sum(vm["verdict"] == verdict and vm["effort"] == effort for vm in found["vms"]))
+                for effort in efforts
+            ],
+            "colour": at,
+        }
+        for at, (verdict, (words, _)) in enumerate(VERDICTS.items())
+        if found["counts"].get(verdict)
+    ]
+    said = ", ".join(f"{VERDICTS[name][0]} {many}" for name, many in found["counts"].items())
+    yield {
+        "type": "bars",
+        "id": "effort",
+        "title": "VMs by effort and verdict",
+        "alternative": f"VMs: {said}.",
+        "categories": efforts,
+        "value": v.axis("VMs", begin=0),
+        "series": series,
+        "stacked": True,
+        "horizontal": True,
+    }
+
+
+def _timeline(found: Move) -> Iterator[v.Chart]:
+    """Yield the waves in hours from the first one: the copy before the window, and the time in the window."""
+    if not found["waves"]:
+        return
+    rows: list[v.RangeRow] = []
+    first = _time(found["waves"][0]["begin"])
+    at = 0.0
+    for wave in found["waves"]:
+        begin = _time(wave["begin"])
+        start = at if begin is None or first is None else (begin - first).total_seconds() / 3600
+        window = wave["window_s"]
+        rows.append(
+            {
+                "name": f"{wave['number']} {wave['kind']}",
+                "low": start,
+                "middle": start + window["value"] / 3600,
+                "high": start + window["high"] / 3600,
+                "marks": [],
+            }
+        )
+        at = start + window["high"] / 3600
+    yield {
+        "type": "ranges",
+        "id": "timeline",
+        "title": "Waves from the first one",
+        "text": "From the begin of a wave to the slow end of its time. The mark in between is the expected end.",
+        "alternative": f"{count(len(rows), 'wave')} in {number(at)} h.",
+        "value": v.axis("time", "h", begin=0),
+        "rows": rows,
+        "legend": {"range": "begin to latest end", "marks": []},
+    }
+
+
+def _rules(found: Move) -> Sequence[v.Block]:
+    about: dict[str, tuple[str, str, str]] = {}
+    unknown: Counter[str] = Counter()
+    for vm in found["vms"]:
+        for each in vm["findings"]:
+            about.setdefault(each["rule"], (each["severity"], each["text"].rpartition(": ")[2], each["before"]))
+            unknown[each["rule"]] += not each["known"]
+    columns = [
+        v.words("rule", "rule"),
+        v.badges("severity", "severity"),
+        v.figures("vms", "VMs"),
+        v.figures("unknown", "not known", "VMs"),
+        v.words("text", "consequence"),
+        v.words("before", "what to do"),
+    ]
+    order = list(SEVERITIES)
+    rows = [
+        {
+            "rule": rule,
+            "severity": v.badge(severity, SEVERITIES[severity]),
+            "vms": found["rules"].get(rule, 0),
+            "unknown": unknown[rule] or None,
+            "text": text,
+            "before": before,
+        }
+        for rule, (severity, text, before) in sorted(about.items(), key=lambda each: (order.index(each[1][0]), each[0]))
+    ]
+    return v.table("rules", "Rules that apply", columns, rows)
+
+
+def _waves(found: Move) -> Sequence[v.Block]:
+    columns = [
+        v.figures("number", "wave"),
+        v.words("kind", "kind"),
+        v.words("mode", "mode"),
+        v.figures("vms", "VMs"),
+        v.figures("volume", "data", "GiB"),
+        v.figures("window", "time in the window", "h"),
+        v.figures("division", "data / bandwidth", "h", text="Volume over the stated bandwidth, which is no estimate."),
+        v.words("limit", "limited by"),
+        v.words("begin", "begin"),
+        v.words("end", "latest end"),
+        v.badges("fits", "fits"),
+        v.words("first", "VMs", secondary=True),
+    ]
+    rows = [_wave(wave) for wave in found["waves"]]
+    return v.table("waves", "Waves", columns, rows, ascending="number")
+
+
+def _wave(wave: Wave) -> v.Row:
+    window, division = wave["window_s"], wave["division_s"]
+    return {
+        "number": wave["number"],
+        "kind": wave["kind"],
+        "mode": wave["mode"],
+        "vms": len(wave["vms"]),
+        "volume": wave["volume_gib"],
+        "window": v.figure(window["value"] / 3600, ends=(window["low"] / 3600, window["high"] / 3600)),
+        "division": None if division is None else division / 3600,
+        "limit": some(wave["limited_by"], 2),
+        "begin": _day(wave["begin"]),
+        "end": _day(wave["latest_end"]),
+        "fits": v.badge("yes", "good") if wave["fits"] else v.badge("can exceed", "warn"),
+        "first": some(wave["vms"], 3),
+    }
+
+
+def _target(found: Move) -> Sequence[v.Block]:
+    arrival = found["arrival"]
+    if arrival is None or arrival["after"] is None:
+        return []
+    columns = [
+        v.words("state", "state"),
+        v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
+        v.figures("costop", "co-stop", "%"),
+        v.figures("response", "response p99", "ms", text="VM with the longest one."),
+        v.figures("median", "median VM", "× now"),
+        v.figures("p90", "90% of VMs at most", "× now"),
+        v.figures("slower", "slower VMs"),
+        v.words("slowest", "slowest VM"),
+    ]
+    states = [
+        ("now", arrival["before"]),
+        ("on the target", arrival["after"]),
+        (f"{some(arrival['failed'], 2)} failed", arrival["failure"]),
+    ]
+    rows: list[v.Row] = []
+    for name, state in states:
+        if state is None:
+            continue
+        response = state["response"]
+        rows.append(
+            {
+                "state": name,
+                "ready": _worst(state["ready_pct"]),
+                "costop": _worst(state["costop_pct"]),
+                "response": _worst(state["response_ms_p99"]),
+                "median": response["median"] if response else None,
+                "p90": response["p90"] if response else None,
+                "slower": response["slower"] if response else None,
+                "slowest": f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else "",
+            }
+        )
+    return v.table("target", "Simulated figures before and after", columns, rows)
+
+
+def _causes(found: Move) -> Sequence[v.Block]:
+    causes = found["arrival"]["causes"] if found["arrival"] else []
+    columns = [v.words("name", "cause"), v.figures("ratio", "response p99", "× without it")]
+    return v.table(
+        "causes", "Causes of the change", columns, [{"name": each["name"], "ratio": each["ratio"]} for each in causes]
+    )
+
+
+_ROLLING = (
+    "Each host is emptied, reinstalled and filled again. Before each of these steps, both sides are within limits "
+    "after any planned failure."
+)
+
+
+def _peaks(found: Move) -> Iterator[v.Chart]:
+    rolling = found["arrival"]["rolling"] if found["arrival"] else None
+    if rolling is None or len(rolling["steps"]) < 2:
+        return
+    steps = rolling["steps"]
+    yield {
+        "type": "lines",
+        "id": "peaks",
+        "title": "VMs on the target before each reinstallation",
+        "alternative": f"From {steps[0]['moved']} VMs at the first host to {steps[-1]['moved']} at the last.",
+        "x": v.axis("host", begin=1),
+        "y": v.axis("VMs", begin=0),
+        "places": [float(at) for at in range(1, len(steps) + 1)],
+        "series": [
+            {"name": "on the target", "values": [float(each["moved"]) for each in steps], "colour": v.TWIN},
+            {"name": "on the source", "values": [float(each["staying"]) for each in steps], "colour": v.MEASURED},
+        ],
+    }
+
+
+def _steps(found: Move) -> Sequence[v.Block]:
+    rolling = found["arrival"]["rolling"] if found["arrival"] else None
+    columns = [
+        v.figures("step", "step"),
+        v.words("host", "reinstalled host"),
+        v.figures("moved", "VMs on the target"),
+        v.figures("staying", "VMs on the source"),
+        v.figures("source", "peak load, source", "% of limit"),
+        v.figures("target", "peak load, target", "% of limit"),
+    ]
+    rows = [
+        {
+            "step": at,
+            "host": each["host"],
+            "moved": each["moved"],
+            "staying": each["staying"],
+            "source": each["source_peak_pct"],
+            "target": each["target_peak_pct"],
+        }
+        for at, each in enumerate(rolling["steps"] if rolling else (), 1)
+    ]
+    return v.table("rolling", "Steps", columns, rows, ascending="step")
+
+
+def _reuse(found: Move) -> str:
+    """Return whether the present hosts can be reused one after another, in a sentence."""
+    rolling = found["arrival"]["rolling"] if found["arrival"] else None
+    if rolling is None:
+        return ""
+    if not rolling["feasible"]:
+        return f"The hosts cannot be reinstalled one after another: {rolling['reason']}."
+    loans = f"with {count(rolling['loans'], 'host')} on loan" if rolling["loans"] else "without a host on loan"
+    return f"The hosts can be reinstalled one after another {loans}; each step survives a planned failure."
+
+
+def _vms(found: Move) -> Sequence[v.Block]:
+    columns = [
+        v.words("name", "VM"),
+        v.badges("verdict", "verdict"),
+        v.words("effort", "effort"),
+        v.words("target", "name on the target"),
+        v.figures("wave", "wave"),
+        v.figures("volume", "data", "GiB"),
+        v.figures("downtime", "downtime", "min"),
+        v.words("host", "host", secondary=True),
+        v.words("findings", "rules"),
+    ]
+    rows = [_vm(vm) for vm in found["vms"]]
+    return v.table("vms", "VMs", columns, rows, filters=("verdict", "wave"))
+
+
+def _vm(vm: MovedVm) -> v.Row:
+    words, tone = VERDICTS[vm["verdict"]]
+    off = vm["downtime_s"]
+    known = [each["rule"] for each in vm["findings"] if each["known"] and each["severity"] != "note"]
+    return {
+        "name": vm["label"],
+        "verdict": v.badge(words, tone),
+        "effort": vm["effort"],
+        "target": str(vm["becomes"].get("name", "")),
+        "wave": vm["wave"],
+        "volume": vm["volume_gib"],
+        "downtime": None if off is None else v.figure(off["value"] / 60, ends=(off["low"] / 60, off["high"] / 60)),
+        "host": vm["host"],
+        "findings": some(known, 3),
+    }
+
+
+def _findings(found: Move) -> Sequence[v.Block]:
+    columns = [
+        v.words("name", "VM"),
+        v.words("rule", "rule"),
+        v.badges("severity", "severity"),
+        v.badges("known", "known"),
+        v.words("text", "consequence"),
+        v.words("before", "what to do"),
+        v.words("source", "source"),
+    ]
+    rows: list[v.Row] = [
+        {
+            "name": vm["label"],
+            "rule": each["rule"],
+            "severity": v.badge(each["severity"], SEVERITIES[each["severity"]]),
+            "known": v.badge("yes", "plain") if each["known"] else v.badge("not known", "warn"),
+            "text": each["text"],
+            "before": each["before"],
+            "source": each["source"],
+        }
+        for vm in found["vms"]
+        for each in vm["findings"]
+    ]
+    return v.table("findings", "Findings", columns, rows[:MAX_ROWS], filters=("severity",))
+
+
+def _settings(found: Move) -> Sequence[v.Block]:
+    columns = [
+        v.words("name", "VM"),
+        v.words("key", "setting"),
+        v.words("value", "as the tool makes it"),
+        v.words("best", "better"),
+    ]
+    rows: list[v.Row] = [
+        {
+            "name": vm["label"],
+            "key": key,
+            "value": str(vm["becomes"].get(key, "")),
+            "best": str(vm["best"].get(key, "")),
+        }
+        for vm in found["vms"]
+        for key in dict.fromkeys([*vm["becomes"], *vm["best"]])
+    ]
+    return v.table("settings", "Settings on the target", columns, rows[:MAX_ROWS])
+
+
+def csv(found: Move) -> str:
+    """Return one line per VM."""
+    from hypertwin.report import files
+
+    return files.records_csv(
+        {
+            "name": vm["name"],
+            "label": vm["label"],
+            "verdict": vm["verdict"],
+            "effort": vm["effort"],
+            "target_name": vm["becomes"].get("name", ""),
+            "wave": vm["wave"],
+            "volume_gib": vm["volume_gib"],
+            "downtime_s": None if vm["downtime_s"] is None else vm["downtime_s"]["value"],
+            "rules": "; ".join(each["rule"] for each in vm["findings"] if each["known"]),
+            "not_known": "; ".join(each["rule"] for each in vm["findings"] if not each["known"]),
+        }
+        for vm in found["vms"]
+    )
+
+
+def _worst(found: Worst | None) -> v.Cell:
+    if found is None:
+        return None
+    return v.figure(found["mean"], half_width=found["ci95"], ends=(found["low"], found["high"]))
+
+
+def _hours(of: Range) -> str:
+    return f"{number(of['value'] / 3600)} h ({number(of['low'] / 3600)} – {number(of['high'] / 3600)})"
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _day(text: str | None) -> str:
+    found = _time(text)
+    return "" if found is None else found.strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,169 @@
+"""A move as a whole: the same cluster again, another hypervisor, hosts reused one after another, and bad requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.python.plan.refresh.made import NEW, cluster, host
+
+import hypertwin
+from hypertwin import scenario
+from hypertwin.errors import ScenarioError
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.moving import arrival
+from hypertwin.plan.refresh.present import Present
+
+QUICK = {"cache": "off", "duration": 2, "warmup": 1, "replications": 1}
+
+
+def move(made: Any, **options: Any) -> Any:
+    return hypertwin.plan_move(made, **{"to": "proxmox", **QUICK, **options}).to_dict()
+
+
+def present(made: Any) -> Present:
+    loaded = scenario.load(made)
+    return Present.of(loaded, loaded.inventory.clusters, Limits(), 0.0)
+
+
+def test_a_cluster_moved_to_itself_is_the_same_cluster() -> None:
+    """Same hosts, hypervisor and devices: every VM keeps its work, and alone on its host its response time."""
+    made = cluster(hosts=2, vms=2, mhz=840)
+    made["vms"]["web"]["host"] = "old"
+    here = present(made)
+    data = here.scenario.as_written()
+    again = arrival.arrival(here, {"old": {**host(), "count": 2}}, {}, {"old": 1.0}, same=True)
+    assert again.dropped == ()
+    before, after = (
+        hypertwin.simulate(each, duration=4, warmup=1, replications=1).reports[0]["vms"]
+        for each in (data, again.scenario)
+    )
+    assert {name: vm["response_ms"]["p99"] for name, vm in before.items()} == {
+        name: vm["response_ms"]["p99"] for name, vm in after.items()
+    }
+
+
+def test_options_that_the_target_lacks_are_dropped_and_named() -> None:
+    made = cluster(hosts=3, vms=6)
+    made["vms"]["web"] |= {"reservation": "300 MHz", "cpu_hot_add": True, "numa": {"prefer_ht": True}}
+    found = move(made, reuse_hosts=True, twin="off")
+    assert found["arrival"]["feasible"]
+    assert set(found["arrival"]["dropped"]) == {"vms.web.cpu_hot_add", "vms.web.reservation"}
+
+
+def test_virtual_numa_nodes_are_kept_on_purpose() -> None:
+    made = cluster(hosts=2, vms=1, vcpus=24)
+    here = present(made)
+    found = arrival.arrival(here, arrival.reused_hosts(here), {}, {"old": 1.0})
+    assert found.scenario.data["vms"]["web"]["numa"]["cells"] == (12, 12)
+
+
+def test_the_target_is_proven_to_carry_all_vms_after_a_failure(tmp_path: Path) -> None:
+    made = cluster(hosts=4, vms=60)
+    target = {"name": "t", "hosts": {"pve": {**host(hypervisor="linux-6.12"), "count": 4}}, "vms": {}, "workloads": {}}
+    for count, feasible in ((4, True), (3, False)):
+        target["hosts"]["pve"]["count"] = count
+        path = tmp_path / f"{count}.yaml"
+        path.write_text(yaml.safe_dump(target))
+        found = move(made, target=path, twin="off")["arrival"]
+        assert found["feasible"] is feasible
+        assert (found["reason"] is None) is feasible
+    assert "pve-1 fails" in found["reason"]
+
+
+def test_faster_hosts_of_the_target_answer_sooner(tmp_path: Path) -> None:
+    made = cluster(hosts=2, vms=4, mhz=840)
+    target = {
+        "name": "t",
+        "hosts": {"pve": {**host(hypervisor="linux-6.12", cpu_model=NEW, clock="2.5 GHz"), "count": 2}},
+        "vms": {},
+        "workloads": {},
+    }
+    path = tmp_path / "t.yaml"
+    path.write_text(yaml.safe_dump(target))
+    found = move(made, target=path, twin="normal")["arrival"]
+    assert found["after"]["response"]["median"] < 0.7
+    causes = {each["name"]: each["ratio"] for each in found["causes"]}
+    hypervisor, hosts = causes.values()
+    assert hypervisor == pytest.approx(1, abs=0.1)
+    assert hosts < 0.7
+    assert hypervisor * hosts == pytest.approx(found["after"]["response"]["median"])
+
+
+@pytest.mark.parametrize(("vms", "loans"), [(20, 0), (70, 1), (90, 2)])
+def test_hosts_are_reused_one_after_another_with_as_few_loans_as_needed(vms: int, loans: int) -> None:
+    """Six hosts of 345 GiB within limits: VMs of 16 GiB leave room for failover on both sides, or need more hosts."""
+    made = cluster(hosts=6, vms=vms, mhz=100)
+    found = move(made, reuse_hosts=True, twin="off")["arrival"]["rolling"]
+    assert found["feasible"]
+    assert found["loans"] == loans
+    assert [each["host"] for each in found["steps"]] and len(found["steps"]) == 6
+    moved = [each["moved"] for each in found["steps"]]
+    assert moved == sorted(moved)
+    assert moved[-1] == vms
+    for each in found["steps"]:
+        assert each["moved"] + each["staying"] == vms
+        assert each["source_peak_pct"] <= 100 and each["target_peak_pct"] <= 100
+
+
+def test_one_host_alone_takes_no_vm_because_it_can_fail() -> None:
+    found = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off")["arrival"]["rolling"]
+    assert [each["moved"] for each in found["steps"][:2]] == [0, 0]
+    assert found["steps"][2]["moved"] > 0
+    without = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off", failures=0)["arrival"]["rolling"]
+    assert without["steps"][1]["moved"] > 0
+
+
+def test_a_full_cluster_cannot_be_reused_and_says_at_which_host() -> None:
+    found = move(cluster(hosts=3, vms=62, mhz=100), reuse_hosts=True, twin="off", failures=1)["arrival"]
+    assert not found["rolling"]["feasible"]
+    assert "remaining source hosts" in found["rolling"]["reason"]
+
+
+def test_a_target_without_a_model_has_no_word_on_performance() -> None:
+    found = move(cluster(hosts=2, vms=4), to="hyperv", reuse_hosts=True)
+    assert found["family"] == ""
+    assert found["arrival"] is None
+    assert (
+        str(hypertwin.plan_move(cluster(hosts=2, vms=4), to="hyperv", **QUICK))
+        .splitlines()[1]
+        .startswith("No word on performance")
+    )
+
+
+def test_each_vm_has_a_verdict_a_name_and_a_wave_or_a_reason() -> None:
+    found = move(cluster(hosts=2, vms=5), reuse_hosts=True, twin="off")
+    assert sum(found["counts"].values()) == len(found["vms"]) == 5
+    for vm in found["vms"]:
+        assert vm["verdict"] in ("blocked", "not-known", "changes", "ready")
+        assert (vm["wave"] is None) == (vm["verdict"] == "blocked")
+    assert sorted(name for wave in found["waves"] for name in wave["vms"]) == sorted(vm["name"] for vm in found["vms"])
+
+
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        ({"to": None}, "to"),
+        ({"target": "x.yaml", "reuse_hosts": True}, "target"),
+        ({"network": "fast"}, "network"),
+        ({"network": "10 Gbit"}, "network"),
+        ({"start": "soon"}, "start"),
+        ({"target": "missing.yaml"}, ""),
+        ({"cluster": "nowhere"}, "cluster"),
+    ],
+)
+def test_a_bad_request_is_one_error(options: Any, path: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        move(cluster(hosts=2, vms=2), twin="off", **options)
+    assert len(error.value.mistakes) == 1
+    assert path in (error.value.mistakes[0].path, "")
+
+
+def test_a_vsan_pool_cannot_be_reused_on_another_hypervisor() -> None:
+    pool = {"kind": "vsan", "redundancy": "raid-1", "devices": {"kind": "nvme", "per_node": 2, "capacity": "2 TiB"}}
+    made = cluster(hosts=4, vms=4, more={"storage": {"vsan": {**pool, "nodes": "old"}}}, network={"ports": 2})
+    made["vms"]["web"]["storage"] = "vsan"
+    with pytest.raises(ScenarioError, match="vSAN"):
+        move(made, reuse_hosts=True, twin="off")
