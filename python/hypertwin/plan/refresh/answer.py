@@ -113,13 +113,13 @@ class _Answering(Request):
         if self.prices is None:
             return None
         other: dict[str, dict[int, Costs]] = {}
-        for candidate_, each in zip(found, made, strict=True):
-            parts = [part.made for part in candidate_.parts if part.made is not None]
+        for one, each in zip(found, made, strict=True):
+            parts = [part.made for part in one.parts if part.made is not None]
             for count in {each["hosts_if_fast"], each["hosts_if_slow"]} - {each["hosts"], None}:
                 if each["feasible"] and count is not None and each["hosts"] is not None:
-                    last = candidate_.parts[-1].choice.last.name
-                    found_ = self._costs(parts, each["energy"], last, count - each["hosts"])
-                    other.setdefault(each["name"], {})[count] = found_
+                    last = one.parts[-1].choice.last.name
+                    costs = self._costs(parts, each["energy"], last, count - each["hosts"])
+                    other.setdefault(each["name"], {})[count] = costs
         return expense.sensitivity(made, other)
 
     def _costs(self, made: Sequence[Made], power: documents.Energy | None, more: str = "", hosts: int = 0) -> Costs:
@@ -158,7 +158,7 @@ class _Answering(Request):
         types = {each.name: each for each in self.types}
         groups = {host.group: host for host in hosts}
         vms = [vm for each in made for vm in each.problem.vms]
-        used = self._mean_usage(made) if twin is None else judged.usage(twin.normal)
+        used = self._mean_usage(made) if twin is None else twin.usage(made)
         power = None if used is None else energy.energy(hosts, used, types, "demand" if twin is None else "twin")
         units = [types[host.group].rack_units if host.group in types else None for host in hosts]
         return {
@@ -222,16 +222,16 @@ class _Answering(Request):
             return None
         return self._described("present, with growth", "grown", made, twin, before)
 
-    def _mean_usage(self, made: Sequence[Made]) -> dict[str, float] | None:
+    def _mean_usage(self, made: Sequence[Made]) -> list[float] | None:
         """Return the mean CPU usage of each host in per cent, as if the load was even, or None if it is unknown."""
-        found: dict[str, float] = {}
+        found: list[float] = []
         mean = self.planner.mean_part
         for each in made:
             if "cpu" not in each.problem.resources or mean is None:
                 return None
             at = each.problem.resources.index("cpu")
             part = mean * each.problem.sizes[:, at].sum() / each.problem.capacity[:, at].sum()
-            found |= {host.name: 100 * float(part) for host in each.problem.hosts}
+            found += [100 * float(part)] * len(each.problem.hosts)
         return found
 
     def _asked(self) -> documents.Asked:
@@ -313,6 +313,14 @@ class _Twin:
         """Figures after the worst failure of each cluster, or an empty list without failures."""
         found = [each.failure for each in self.clusters]
         return [] if None in found else [each for each in found if each is not None]
+
+    def usage(self, made: Sequence[Made]) -> list[float]:
+        """Return the CPU usage of each host of clusters without a failure. Clusters can have hosts of equal names."""
+        found: list[float] = []
+        for cluster, each in zip(self.clusters, made, strict=True):
+            known = judged.usage(cluster.normal)
+            found += [known.get(host.name, 0.0) for host in each.problem.hosts]
+        return found
 
     def document(self, before: _Twin | None, vms: int) -> documents.Twin:
         """Return the figures, with response times relative to those of the present hosts."""

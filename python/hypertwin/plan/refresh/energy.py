@@ -27,19 +27,19 @@ def load(host: Host, used_pct: float) -> float:
 
 def energy(
     hosts: Sequence[Host],
-    used_pct: Mapping[str, float],
+    used_pct: Sequence[float],
     types: Mapping[str, HostType],
     origin: Literal["twin", "demand"],
 ) -> documents.Energy | None:
     """Return the power of hosts whose CPU usage is known, or None if the power of one is unknown.
 
-    `types` has host types by host group, with their measured watts.
+    `used_pct` has the CPU usage of each host. `types` has host types by host group, with their measured watts.
     """
     known: dict[str, Power] = {}
     low = middle = high = weight = whole = 0.0
     texts: dict[str, None] = {}
     origins: dict[str, None] = {}
-    for host in hosts:
+    for host, used in zip(hosts, used_pct, strict=True):
         if host.group not in known:
             type_ = types.get(host.group)
             idle, full = (None, None) if type_ is None or type_.watts is None else type_.watts
@@ -51,7 +51,7 @@ def energy(
                 watts_full=full,
                 tdp_w=None if type_ is None else type_.tdp,
             )
-        at = load(host, used_pct.get(host.name, 0.0))
+        at = load(host, used)
         found = known[host.group].watts(at)
         texts[known[host.group].text] = None
         if found is None:

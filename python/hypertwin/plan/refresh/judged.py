@@ -109,6 +109,6 @@ def compared(before: Sequence[Figures], after: Sequence[Figures], count: int) ->
     }
 
 
-def usage(found: Sequence[Figures]) -> dict[str, float]:
-    """Return the CPU usage of each host, in per cent of cores x nominal clock."""
-    return {name: ends.mean for name, ends in of_vms(found, USAGE).items()}
+def usage(found: Figures) -> dict[str, float]:
+    """Return the CPU usage of each host of a cluster, in per cent of cores x nominal clock."""
+    return {name: ends.mean for name, ends in found.get(USAGE, {}).items()}

@@ -388,3 +388,22 @@ def test_only_new_hosts_are_bought_and_raw_capacity_is_licensed(tmp_path: Path) 
         assert lines["Host hci"]["quantity"] == each["new_hosts"]["hci"]
         assert lines["Disks"]["quantity"] == pytest.approx(4 * each["new_hosts"]["hci"])
         assert "Host present" not in lines
+
+
+def test_clusters_with_hosts_of_equal_names_add_up_their_own_power(tmp_path: Path) -> None:
+    """A busy and an idle cluster get hosts of the same names: the power is the sum of both, each by its own load."""
+
+    def watts(*demands: float) -> float:
+        scenario = cluster(hosts=3, vms=10)
+        web = scenario["vms"].pop("web")
+        scenario["hosts"] = {name: {**host(), "count": 3, "cluster": name} for name in "ab"[: len(demands)]}
+        for name, mhz in zip("ab", demands, strict=False):
+            busy = {"arrivals": {"open": {"rate": "20 /s"}}, "cpu": {"mean": f"{mhz / 42} ms"}}
+            scenario["workloads"][name] = busy
+            scenario["vms"][f"{name}-vm"] = {**web, "cluster": name, "workload": name}
+        files = types(tmp_path, new={"host": host(), "watts": {"idle": 100, "full": 500}, "at_least": 2})
+        made = hypertwin.plan_refresh(scenario, host_type=files, cache="off", twin="normal").to_dict()
+        return float(made["candidates"][0]["energy"]["watts"])
+
+    assert watts(2_000, 20) == pytest.approx(watts(2_000) + watts(20), rel=0.03)
+    assert watts(2_000) > 1.3 * watts(20)
