@@ -169,6 +169,8 @@ class Move(TypedDict):
     end: str | None
     """Expected end, ISO 8601."""
     latest_end: str | None
+    texts: dict[str, str]
+    """Text of each wave for the tool that moves, by file name. Names of the user's systems are placeholders."""
     halving: list[str]
     """Limits to double so that the whole copy takes half of its time."""
     planner_rule_s: float

@@ -173,6 +173,8 @@ class MoveFields:
     end: str | None
     """Expected end, ISO 8601."""
     latest_end: str | None
+    texts: Mapping[str, str]
+    """Text of each wave for the tool that moves, by file name. Names of the user's systems are placeholders."""
     halving: Sequence[str]
     """Limits to double so that the whole copy takes half of its time."""
     planner_rule_s: float

@@ -113,6 +113,7 @@ def view(found: Move) -> v.View:
                 "rolling", "Hosts one after another", v.charts(list(_peaks(found))), _steps(found), text=_ROLLING
             ),
             *v.section("vms", "VMs", _vms(found)),
+            *v.section("texts", "Texts for tools", _texts(found), text=_TEXTS, closed=True, detail=True),
             *v.section("findings", "Findings", _findings(found), closed=True, detail=True),
             *v.section("settings", "Settings on the target", _settings(found), closed=True, detail=True),
         ],
@@ -418,6 +419,13 @@ def _vm(vm: MovedVm) -> v.Row:
         "host": vm["host"],
         "findings": some(known, 3),
     }
+
+
+_TEXTS = "Replace the placeholders in capital letters, and read each line before you run it."
+
+
+def _texts(found: Move) -> list[v.Block]:
+    return [{"type": "text", "name": name, "text": text} for name, text in found["texts"].items()]
 
 
 def _findings(found: Move) -> Sequence[v.Block]:

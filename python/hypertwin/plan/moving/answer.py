@@ -20,7 +20,7 @@ from hypertwin.execution.runner import running
 from hypertwin.language import Vm
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.moving import arrived, becomes, calendar, effort, rates, rolling, rules, transfer, waves
+from hypertwin.plan.moving import arrived, becomes, calendar, effort, handover, rates, rolling, rules, transfer, waves
 from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
 from hypertwin.plan.moving.context import Context
 from hypertwin.plan.moving.options import Move
@@ -175,6 +175,7 @@ class _Request:
         halving = transfer.halving(copied, self.tool, self.copy_limits, mode=mode)
         times = None if self.dates is None else calendar.dates(list(map(_needs, planned)), self.dates)
         vms = self._vms(planned)
+        told = [_wave(each, times) for each in planned]
         found: documents.Move = {
             "version": _core.version(),
             "scenario": self.present.scenario.name,
@@ -186,11 +187,12 @@ class _Request:
             "gaps": [f"{rule} ({where})" for rule, where in self.gaps.items()],
             "vms": vms,
             "arrival": self._arrival(),
-            "waves": [_wave(each, times) for each in planned],
+            "waves": told,
             "volume_gib": whole.volume_bytes / GIB,
             "copy_s": _range(sum((each.window + each.before for each in planned), rates.ZERO)),
             "end": None if times is None or times.end is None else times.end.isoformat(),
             "latest_end": None if times is None or times.latest_end is None else times.latest_end.isoformat(),
+            "texts": handover.texts(self.to, told, vms),
             "halving": [f"{each.kind} {each.name}".strip() + f" x {each.factor:g}" for each in halving.steps],
             "planner_rule_s": whole.planner_rule_s,
             "notes": [],
