@@ -172,7 +172,7 @@ class Move(TypedDict):
     texts: dict[str, str]
     """Text of each wave for the tool that moves, by file name. Names of the user's systems are placeholders."""
     halving: list[str]
-    """Limits to double so that the whole copy takes half of its time."""
+    """Advice that halves the time of the whole copy, if it is followed in full, or nothing without such advice."""
     planner_rule_s: float
     """Time by the rule of Red Hat's migration planner, to compare with."""
     notes: list[str]

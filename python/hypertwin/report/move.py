@@ -61,7 +61,7 @@ def answer(found: Move) -> v.Answer:
         more.append(f"The target is simulated as {found['family']}.")
     more.append(_reuse(found))
     if found["halving"]:
-        more.append(f"Half of the time with: {some(found['halving'])}.")
+        more.append(f"To halve the time of the copy: {' '.join(found['halving'])}")
     bad = blocked or (arrival is not None and not arrival["feasible"])
     return {
         "tone": "bad" if bad else "warn" if unknown or gaps else "good",

@@ -193,7 +193,9 @@ class _Request:
             "end": None if times is None or times.end is None else times.end.isoformat(),
             "latest_end": None if times is None or times.latest_end is None else times.latest_end.isoformat(),
             "texts": handover.texts(self.to, told, vms),
-            "halving": [f"{each.kind} {each.name}".strip() + f" x {each.factor:g}" for each in halving.steps],
+            "halving": [transfer.REMEDIES[kind] for kind in dict.fromkeys(each.kind for each in halving.steps)]
+            if halving.halved
+            else [],
             "planner_rule_s": whole.planner_rule_s,
             "notes": [],
         }
