@@ -181,7 +181,7 @@ def test_a_signal_that_ends_the_process_is_no_interrupt_of_a_search(monkeypatch:
 def test_fewest_hosts_interrupted_keeps_all(monkeypatch: pytest.MonkeyPatch) -> None:
     given = clusters.made(16, 400, 1, memory=0.7, cpu=0.66).problem()
     tried: list[int] = []
-    original = place._on
+    original = place.on_hosts
 
     def on(task: Task, kept: Any) -> Any:
         tried.append(len(kept))
@@ -189,7 +189,7 @@ def test_fewest_hosts_interrupted_keeps_all(monkeypatch: pytest.MonkeyPatch) -> 
             raise KeyboardInterrupt
         return original(task, kept)
 
-    monkeypatch.setattr(place, "_on", on)
+    monkeypatch.setattr(place, "on_hosts", on)
     found = fewest_hosts(given, each_host(given))
     assert (found.value, found.is_interrupted, found.proven) == (16.0, True, False)
 
