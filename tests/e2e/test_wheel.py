@@ -29,10 +29,11 @@ LIBRARY = {
         ("studies", "studies"),
         ("presets", "python/hypertwin/library/presets"),
         ("published", "python/hypertwin/library/published"),
+        ("moving", "python/hypertwin/library/moving"),
     )
     for path in (ROOT / folder).rglob("*")
     if path.suffix in (".csv", ".fio", ".md", ".xlsx", ".yaml")
-}
+} | {"hypertwin/library/licences.yaml"}
 """What must be in the package beside its modules."""
 
 GUARD = """
