@@ -57,7 +57,10 @@ class Twin:
     """Figures after the worst failure of the target, or an empty list."""
     failed: tuple[str, ...]
     only_hypervisor: Sequence[judged.Figures]
-    """Figures of the present hosts and placement with hypervisor and devices of the target, or an empty list."""
+    """Figures of the present hosts and placement with hypervisor and devices of the target.
+
+    The list is empty if response times hardly change.
+    """
 
 
 def simulated(
@@ -77,14 +80,16 @@ def simulated(
     fails = arrived.made.positions if failing else ()
     after = judged.simulated(arrived.arrival.scenario, arrived.made.problem, arrived.place, fails, **said)
     failure = [] if after.failure is None else [after.failure]
-    return Twin(before, [after.normal], failure, after.failed, _only_hypervisor(present, speeds, said))
+    whole = judged.compared(before, [after.normal], 0)
+    changes = whole is not None and abs(whole["median"] - 1) >= NOTICED
+    alone = _only_hypervisor(present, speeds, said) if changes else []
+    return Twin(before, [after.normal], failure, after.failed, alone)
 
 
 def causes(twin: Twin) -> list[documents.Cause]:
-    """Return the parts of the change of response times, if the change is noticeable."""
-    whole = judged.compared(twin.before, twin.after, 0)
-    alone = judged.compared(twin.before, twin.only_hypervisor, 0) if twin.only_hypervisor else None
-    if whole is None or alone is None or abs(whole["median"] - 1) < NOTICED:
+    """Return the parts of the change of response times, or nothing if they are unknown or the change is small."""
+    whole, alone = (judged.compared(twin.before, each, 0) for each in (twin.after, twin.only_hypervisor))
+    if whole is None or alone is None:
         return []
     rest = whole["median"] / alone["median"]
     return [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 
@@ -118,13 +118,16 @@ class Planner:
             many *= 2
         if found.hosts is None:
             return self._none(choice, found.why or "no number of hosts is enough", found.bound)
-        fast: int | None = found.hosts
-        slow: int | None = found.hosts
+        new = found.hosts - choice.staying
+        if not found.why and least and new == choice.last.whole(least):
+            found = replace(found, why="fewer hosts do not hold the data of the VMs")
+        fast: int | None = choice.staying + new
+        slow: int | None = choice.staying + new
         if ends and self.present.is_measured and self.speeds[choice.last.name].fast > 1:
             fast, slow = self._ends(choice, least, many, found)
-        exact = self._made(choice, found.hosts - choice.staying)
+        exact = self._made(choice, new)
         place = _exactly(found.place, made, exact)
-        usable = self._usable(choice, found.hosts - choice.staying)
+        usable = self._usable(choice, new)
         return Part(choice, replace(found, place=place), fast, slow, exact, None, stored, usable)
 
     def _pool_lost(self, choice: Choice) -> str | None:
@@ -176,10 +179,9 @@ class Planner:
         wanted = self._wanted(choice, many)
         scenario = candidate.scenario(self.present, wanted, work_per_cycle(self.speeds))
         groups = candidate.host_groups(wanted)
-        of_group = {groups[-1 - at]: factor for at, factor in enumerate(reversed(list((speeds or {}).values())))}
         cluster = scenario.inventory.clusters[0]
         demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
-        return Made.of(scenario, cluster, self.limits_of(choice.takes), demand, self.memory, groups, of_group)
+        return Made.of(scenario, cluster, self.limits_of(choice.takes), demand, self.memory, groups, speeds)
 
     def as_is(self, scenario: Scenario, cluster: Cluster) -> Made:
         """Return the problem of a present cluster."""
@@ -291,9 +293,7 @@ def mixes(
 
     `alone` has the number of hosts of each type alone, which bounds the first number.
     """
-    for first, last in permutations(types, 2):
-        if types.index(first) > types.index(last):
-            continue
+    for first, last in combinations(types, 2):
         for count in range(first.whole(1), alone.get(first.name, 0), first.sold_in):
             part = planner.part(Choice(cluster, takes, (), ((first, count),), last), ends=False)
             if part.found.hosts is not None and part.added.get(last.name):

@@ -298,6 +298,7 @@ def test_data_of_vms_take_hosts_with_room_to_recover(tmp_path: Path) -> None:
     assert many["hosts"] == 1 + -(-20 * 2 // (0.9 * 4))
     assert few["hosts"] < many["hosts"]
     plan = many["clusters"][0]
+    assert plan["binding"] == "fewer hosts do not hold the data of the VMs"
     assert plan["stored_gib"] == pytest.approx(20 * 1024) and plan["usable_gib"] >= plan["stored_gib"]
     grown = refresh(cluster(vms=8), files, stored="20 TiB", growth="50%")["candidates"][0]
     assert grown["clusters"][0]["stored_gib"] == pytest.approx(30 * 1024)
