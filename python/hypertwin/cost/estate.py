@@ -17,9 +17,6 @@ class Hosts:
     """CPUs (sockets) of a host."""
     cores: int
     """Physical cores of a host, all CPUs together."""
-    threads_per_core: int
-    memory_gib: float
-    """Memory of a host, in GiB."""
     raw_tib: float
     """Raw storage capacity of a host, in TiB. 0 without local storage."""
     rack_units: float | None = None
@@ -34,8 +31,6 @@ class Vm:
     label: str
     """Name in the source system."""
     vcpus: int
-    memory_gib: float
-    """Configured memory, in GiB."""
     guest_os: str | None = None
     """Guest operating system as the source system names it, or None if unknown."""
     products: tuple[str, ...] = ()

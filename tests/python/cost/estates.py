@@ -12,14 +12,14 @@ RED_HAT = "Red Hat Enterprise Linux 8 (64-bit)"
 
 def hosts(count: int = 1, processors: int = 2, cores_per_cpu: int = 16, name: str = "r760", **more: Any) -> Hosts:
     """Equal hosts."""
-    own = {"threads_per_core": 2, "memory_gib": 512.0, "raw_tib": 0.0, "rack_units": 2}
+    own = {"raw_tib": 0.0, "rack_units": 2}
     return Hosts(name, count, processors, processors * cores_per_cpu, **{**own, **more})
 
 
 def vms(count: int, guest_os: str | None = WINDOWS, *, vcpus: int = 4, name: str = "vm", **more: Any) -> tuple[Vm, ...]:
     """Equal VMs, `vm-1` and so on."""
     made = (f"{name}-{number + 1}" for number in range(count))
-    return tuple(Vm(each, each.upper(), vcpus, 16.0, guest_os, **more) for each in made)
+    return tuple(Vm(each, each.upper(), vcpus, guest_os, **more) for each in made)
 
 
 def cluster(*of: Hosts, has: tuple[Vm, ...] = (), name: str = "prod") -> Cluster:

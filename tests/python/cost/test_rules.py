@@ -213,7 +213,7 @@ def test_unknown_guests_beside_known_ones_are_counted_and_not_licensed() -> None
     named = rules.needed(rules.find("windows-server-standard"), of, vms=["dark-*", "VM-1"])
     assert named.count is not None and named.count.quantity == 64
     assert (named.concerned, named.unknown) == (4, 0)
-    label = Vm("vm-1", "Accounting", 4, 8.0, None)
+    label = Vm("vm-1", "Accounting", 4, None)
     assert licences("windows-server-datacenter", estate(hosts(1), has=(label,)), vms=["account*"]) == 32
 
 
@@ -292,7 +292,6 @@ GUESTS = st.lists(
         st.sampled_from(["db", "web"]),
         st.just(""),
         st.integers(0, 128),
-        st.just(8.0),
         st.sampled_from([WINDOWS, RED_HAT, "Ubuntu Linux", None]),
         st.sampled_from([(), SQL, ORACLE, ("oracle-database-se2",)]),
     ),

@@ -18,7 +18,7 @@ from hypertwin.plan.refresh.host_type import HostType
 PRESENT = "present"
 """Name of present hosts in the file of prices."""
 
-GIB, TIB = 2**30, 2**40
+TIB = 2**40
 
 
 def costs(
@@ -57,9 +57,7 @@ def _cluster(made: Made, types: Sequence[HostType]) -> Cluster:
         one = _hosts(host, {each.name: each for each in types})
         counts[one] = counts.get(one, 0) + 1
     hosts = (Hosts(**{**vars(one), "count": count}) for one, count in counts.items())
-    vms = tuple(
-        Vm(vm.name, vm.called, vm.vcpus, vm.memory_bytes / GIB, vm.guest_os, vm.products) for vm in made.problem.vms
-    )
+    vms = tuple(Vm(vm.name, vm.called, vm.vcpus, vm.guest_os, vm.products) for vm in made.problem.vms)
     return Cluster(made.problem.cluster, tuple(hosts), vms)
 
 
@@ -71,8 +69,6 @@ def _hosts(host: Host, types: Mapping[str, HostType]) -> Hosts:
         count=1,
         processors=host.processors,
         cores=host.cores,
-        threads_per_core=host.threads_per_core,
-        memory_gib=host.memory_bytes / GIB,
         raw_tib=0.0 if type_ is None else type_.raw_bytes / TIB,
         rack_units=None if type_ is None else type_.rack_units,
     )

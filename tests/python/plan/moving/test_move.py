@@ -13,7 +13,8 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.moving import arrival
+from hypertwin.plan.moving import arrival, arrived
+from hypertwin.plan.refresh import judged
 from hypertwin.plan.refresh.present import Present
 
 QUICK = {"cache": "off", "duration": 2, "warmup": 1, "replications": 1}
@@ -51,6 +52,29 @@ def test_options_that_the_target_lacks_are_dropped_and_named() -> None:
     found = move(made, reuse_hosts=True, twin="off")
     assert found["arrival"]["feasible"]
     assert set(found["arrival"]["dropped"]) == {"vms.web.cpu_hot_add", "vms.web.reservation"}
+
+
+def test_the_parts_of_a_change_multiply_to_the_whole() -> None:
+    def figures(p99: float) -> judged.Figures:
+        return {judged.RESPONSE: {"vm": judged.Ends(p99, None, p99, p99)}}
+
+    found = arrived.causes(arrived.Twin([figures(10)], [figures(30)], [], (), [figures(20)]))
+    assert [each["ratio"] for each in found] == [pytest.approx(2), pytest.approx(1.5)]
+    assert arrived.causes(arrived.Twin([figures(10)], [figures(10)], [], (), [])) == []
+
+
+def test_data_and_times_have_their_units() -> None:
+    """100 GiB at 162 MiB/s or less take over ten minutes, and less than a few hours."""
+    made = cluster(hosts=1, vms=1)
+    disk = {"label": "Hard disk 1", "capacity": "200 GiB", "controller": "SCSI controller 0"}
+    made["vms"]["web"]["source"] = {"disks": [disk]}
+    made["vms"]["web"]["measured"]["storage_used"] = "100 GiB"
+    found = move(made, to="openshift", twin="off", network="1 GB/s")
+    (vm,), (wave,) = found["vms"], found["waves"]
+    assert vm["volume_gib"] == wave["volume_gib"] == found["volume_gib"] == pytest.approx(100)
+    assert wave["division_s"] == pytest.approx(100 * 2**30 / 1e9)
+    assert 600 < wave["window_s"]["value"] < 10_000
+    assert found["copy_s"] == wave["window_s"]
 
 
 def test_virtual_numa_nodes_are_kept_on_purpose() -> None:
