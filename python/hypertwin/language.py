@@ -182,6 +182,8 @@ class SourceVm:
     """Tags of the VM."""
     hot_add_memory: bool | None = None
     """True if memory can be added to the running VM."""
+    cpu_affinity: bool | None = None
+    """True if vCPUs of the VM are bound to logical CPUs of its host."""
     numa_affinity: bool | None = None
     """True if memory of the VM is bound to NUMA nodes of its host."""
     changed_block_tracking: bool | None = None
@@ -206,6 +208,22 @@ class SourceVm:
 
 
 @dataclass(frozen=True)
+class SourceCluster:
+    """Facts of the source system about a cluster, for a move. An unknown fact is None. No run reads them."""
+
+    drs: bool | None = None
+    """True if DRS is enabled, at any level of automation."""
+    dpm: bool | None = None
+    """True if Distributed Power Management is enabled."""
+    all_rules: bool | None = None
+    """True if the scenario has all placement rules of the cluster."""
+
+
+UNKNOWN_CLUSTER = SourceCluster()
+"""A cluster whose source tells nothing."""
+
+
+@dataclass(frozen=True)
 class Cluster:
     """Cluster of hosts between which VMs can move."""
 
@@ -225,6 +243,7 @@ class Cluster:
     """EVC mode of the cluster: the CPU generation that the hosts present to VMs."""
     measured: MeasuredCluster
     """Measurements of all VMs of the cluster together."""
+    source: SourceCluster
 
 
 @dataclass(frozen=True)
@@ -362,16 +381,35 @@ class PoweredOff:
     """Name of the VM in its source system."""
     cluster: str | None
     """Name of the cluster, or None if unknown."""
+    host: str | None
+    """Name of the host on which it is registered, or None if unknown."""
     template: bool
     """True for a template."""
     vcpus: int
     """Number of vCPUs."""
+    cores_per_socket: int | None
+    """Number of virtual cores per virtual socket, or None if unknown."""
     memory_bytes: int
     """Configured memory, in bytes."""
+    memory_reservation_bytes: int
+    """Reserved memory, in bytes."""
+    cpu_hot_add: bool
+    """True if vCPUs can be added while the VM runs."""
+    shares: float
+    """CPU shares of the whole VM."""
+    reservation_hz: int
+    """CPU reservation, in Hz."""
+    limit_hz: int | None
+    """CPU limit in Hz, or None without a limit."""
     storage_provisioned_bytes: int | None
     """Provisioned size of the virtual disks, in bytes."""
     storage_used_bytes: int | None
     """Space used on datastores, in bytes."""
+    snapshot_count: int | None
+    """Number of snapshots, or None if unknown."""
+    guest_os: str | None
+    """Guest operating system as the source names it, or None if unknown."""
+    source: SourceVm
 
 
 @dataclass(frozen=True)
@@ -576,6 +614,7 @@ def inventory(scenario_json: str) -> Inventory:
                     **cluster,
                     "ha": _has_ha(cluster["ha"], said.get(cluster["name"], {}).get("ha", {})),
                     "measured": MeasuredCluster(**cluster["measured"]),
+                    "source": SourceCluster(**cluster["source"]),
                 }
             )
             for cluster in found["clusters"]
@@ -605,7 +644,7 @@ def inventory(scenario_json: str) -> Inventory:
             )
             for pool in found["pools"]
         ),
-        powered_off=tuple(PoweredOff(**vm) for vm in found["powered_off"]),
+        powered_off=tuple(PoweredOff(**{**vm, "source": _source(vm["source"])}) for vm in found["powered_off"]),
         datastores=tuple(Datastore(**{**store, "clusters": tuple(store["clusters"])}) for store in found["datastores"]),
         rules=tuple(
             Rule(**{**rule, "vms": tuple(rule["vms"]), "hosts": tuple(rule["hosts"])}) for rule in found["rules"]

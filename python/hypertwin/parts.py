@@ -102,6 +102,8 @@ class Cluster(TypedDict, total=False):
     """CPU generation that the hosts present to VMs (EVC mode), as vCenter names it."""
     measured: MeasuredCluster
     """Measured values of all its VMs together."""
+    source: SourceCluster
+    """Facts of the source system about the cluster, for a move to another hypervisor."""
 
 
 class HighAvailability(TypedDict, total=False):
@@ -191,6 +193,17 @@ Bytes: TypeAlias = str | int
 """An amount of memory: a number and one of B, KiB, MiB, GiB, TiB, PiB (powers of 1,024) or kB, MB, GB, TB, PB
 (powers of 1,000). A bare 0 needs no unit.
 """
+
+
+class SourceCluster(TypedDict, total=False):
+    """Facts of the source system about a cluster. An absent key is unknown. No run reads them."""
+
+    drs: bool
+    """DRS is enabled, at any level of automation. A simulation moves VMs only with `drs` of the cluster."""
+    dpm: bool
+    """Distributed Power Management (DPM) is enabled: it powers off hosts."""
+    all_rules: bool
+    """`rules` has all placement rules of the cluster."""
 
 
 class HostGroup(TypedDict, total=False):
@@ -865,6 +878,8 @@ class SourceVm(TypedDict, total=False):
     """Tags, such as the application that the VM belongs to."""
     hot_add_memory: bool
     """Memory can be added to the running VM."""
+    cpu_affinity: bool
+    """vCPUs of the VM are bound to logical CPUs of its host."""
     numa_affinity: bool
     """Memory of the VM is bound to NUMA nodes of its host."""
     changed_block_tracking: bool
@@ -1680,16 +1695,36 @@ class PoweredOff(TypedDict, total=False):
     """VM name in vCenter or Proxmox, if it differs."""
     cluster: str
     """Cluster of the VM, if known."""
+    host: str
+    """Host on which it is registered, if known: a key of `hosts`, or one host of a group."""
     template: bool
     """It is a template."""
     vcpus: int
     """vCPUs."""
+    cores_per_socket: int
+    """Virtual cores per virtual socket, if known."""
     memory: Bytes
     """Configured memory. A quantity such as `64GiB`."""
+    memory_reservation: Bytes
+    """Memory reservation, as `vms.NAME.memory_reservation`. A quantity such as `64GiB`."""
+    cpu_hot_add: bool
+    """CPU hot-add, as `vms.NAME.cpu_hot_add`."""
+    shares: Shares
+    """CPU shares, as `vms.NAME.shares`."""
+    reservation: Frequency
+    """CPU reservation, as `vms.NAME.reservation`. A quantity such as `2.5GHz`."""
+    limit: Frequency
+    """CPU limit, as `vms.NAME.limit`. A quantity such as `2.5GHz`."""
     storage_provisioned: Bytes
     """Provisioned storage: the size that its virtual disks can grow to. A quantity such as `64GiB`."""
     storage_used: Bytes
     """Used storage on its datastores. A quantity such as `64GiB`."""
+    snapshot_count: int
+    """Number of snapshots."""
+    guest_os: str
+    """Guest operating system, as `vms.NAME.guest_os`."""
+    source: SourceVm
+    """Facts of the source system, as `vms.NAME.source`."""
 
 
 class Datastore(TypedDict, total=False):

@@ -15,6 +15,7 @@ use crate::spec::host::HostGroup;
 use crate::spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
 use crate::spec::placement_rule::{PlacementRule, RuleKind};
 use crate::spec::scenario::Scenario;
+use crate::spec::source::SourceCluster;
 use crate::spec::vm::{End, RestartPriority, VmGroup};
 use crate::spec::workload::Workload;
 
@@ -71,6 +72,8 @@ pub struct ClusterMember {
     pub evc: Option<String>,
     /// Measured values of its VMs together.
     pub measured: MeasuredClusterFacts,
+    /// Facts of its source system.
+    pub source: SourceCluster,
 }
 
 /// A powered-off VM or a template.
@@ -82,16 +85,36 @@ pub struct PoweredOffMember {
     pub label: Option<String>,
     /// Cluster, if known.
     pub cluster: Option<String>,
+    /// Host on which it is registered, if known.
+    pub host: Option<String>,
     /// It is a template.
     pub template: bool,
     /// Virtual CPUs.
     pub vcpus: u32,
+    /// Cores per virtual socket, if known.
+    pub cores_per_socket: Option<u32>,
     /// Memory.
     pub memory_bytes: u64,
+    /// Memory reservation.
+    pub memory_reservation_bytes: u64,
+    /// vCPUs can be added while it runs.
+    pub cpu_hot_add: bool,
+    /// CPU shares of the whole VM.
+    pub shares: f64,
+    /// CPU reservation.
+    pub reservation_hz: u64,
+    /// CPU limit; `None` without one.
+    pub limit_hz: Option<u64>,
     /// Provisioned storage.
     pub storage_provisioned_bytes: Option<u64>,
     /// Used storage.
     pub storage_used_bytes: Option<u64>,
+    /// Number of snapshots.
+    pub snapshot_count: Option<u32>,
+    /// Guest operating system, as the source names it.
+    pub guest_os: Option<String>,
+    /// Facts of its source system.
+    pub source: SourceFacts,
 }
 
 /// A datastore.
@@ -467,6 +490,7 @@ fn cluster(name: &str, cluster: Option<&Cluster>) -> ClusterMember {
             memory_consumed_bytes: measured.memory_consumed.map(Bytes::bytes),
             memory_consumed_peak_bytes: measured.memory_consumed_peak.map(Bytes::bytes),
         },
+        source: known.source.unwrap_or_default(),
     }
 }
 
@@ -475,11 +499,21 @@ fn powered_off(name: &str, vm: &PoweredOff) -> PoweredOffMember {
         name: name.to_owned(),
         label: vm.label.clone(),
         cluster: vm.cluster.clone(),
+        host: vm.host.clone(),
         template: vm.template,
         vcpus: vm.vcpus,
+        cores_per_socket: vm.cores_per_socket,
         memory_bytes: vm.memory.bytes(),
+        memory_reservation_bytes: vm.memory_reservation.bytes(),
+        cpu_hot_add: vm.cpu_hot_add,
+        shares: vm.shares.total(vm.vcpus),
+        reservation_hz: vm.reservation.map_or(0, Frequency::whole_hz),
+        limit_hz: vm.limit.map(Frequency::whole_hz),
         storage_provisioned_bytes: vm.storage_provisioned.map(Bytes::bytes),
         storage_used_bytes: vm.storage_used.map(Bytes::bytes),
+        snapshot_count: vm.snapshot_count,
+        guest_os: vm.guest_os.clone(),
+        source: vm.source.clone().unwrap_or_default().into(),
     }
 }
 

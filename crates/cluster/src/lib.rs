@@ -77,7 +77,9 @@ pub use spec::pool::{
     PoolService, RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
 };
 pub use spec::scenario::{Auto, RunSettings, RunTime, Scenario};
-pub use spec::source::{DiskMode, Firmware, RawMapping, SourceDisk, SourceNetwork, SourcePartition, SourceVm, Tools};
+pub use spec::source::{
+    DiskMode, Firmware, RawMapping, SourceCluster, SourceDisk, SourceNetwork, SourcePartition, SourceVm, Tools,
+};
 pub use spec::vm::{End, GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
 pub use spec::vsan::{Vsan, VsanArchitecture};
 pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

@@ -32,8 +32,17 @@ impl<'h> Place<'h> {
         group_of: impl Fn(&'h H) -> Option<&'h HostGroup>,
         vm: &'h VmGroup,
     ) -> Self {
-        let own = vm.cluster.as_deref();
-        let Some(wanted) = vm.host.as_deref() else {
+        Self::named(hosts, group_of, vm.cluster.as_deref(), vm.host.as_deref())
+    }
+
+    /// The place that a cluster and a host name.
+    pub(crate) fn named<H>(
+        hosts: &'h BTreeMap<String, H>,
+        group_of: impl Fn(&'h H) -> Option<&'h HostGroup>,
+        own: Option<&'h str>,
+        host: Option<&'h str>,
+    ) -> Self {
+        let Some(wanted) = host else {
             return own.map_or(Self::Anywhere, Self::Cluster);
         };
         let entry = |name: &str| {

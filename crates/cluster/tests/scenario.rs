@@ -11,8 +11,9 @@ use hypertwin_cluster::{
     MemorySystem, Migration, Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin,
     PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolNodes, PoolService, PowerPolicy, PoweredOff,
     Protocol, RackLink, Raid, Rate, RawMapping, Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority,
-    RuleKind, RunSettings, RunTime, Scaling, Scenario, SchedulerOptions, Service, Shares, SourceDisk, SourceVm, Stalls,
-    StorageArray, StoragePolicy, StoragePool, SwapDevice, Tools, VmGroup, Workload, WriteCache, WritePath, schema_json,
+    RuleKind, RunSettings, RunTime, Scaling, Scenario, SchedulerOptions, Service, Shares, SourceCluster, SourceDisk,
+    SourceVm, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, Tools, VmGroup, Workload, WriteCache,
+    WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -608,6 +609,85 @@ fn rules_name_what_is_there() {
 }
 
 #[test]
+fn powered_off_vms_have_the_facts_of_vms_and_clusters_their_own() {
+    let off = |entry: Value| {
+        let mut whole = json!({"vcpus": 2, "memory": "4 GiB"});
+        whole
+            .as_object_mut()
+            .unwrap()
+            .extend(entry.as_object().unwrap().clone());
+        changed(&[("/powered_off", json!({"old": whole}))])
+    };
+    let facts = json!({"firmware": "efi", "disks": [{"capacity": "1 GiB"}]});
+    let more =
+        json!({"cores_per_socket": 2, "snapshot_count": 3, "guest_os": "Debian 12", "source": facts, "host": "esx-1"});
+    let scenario = read(&off(more)).unwrap();
+    let [found] = &scenario.inventory().powered_off[..] else {
+        panic!("one powered-off VM");
+    };
+    assert_eq!(
+        (
+            found.host.as_deref(),
+            found.cores_per_socket,
+            found.snapshot_count,
+            found.guest_os.as_deref()
+        ),
+        (Some("esx-1"), Some(2), Some(3), Some("Debian 12"))
+    );
+    assert_eq!(
+        (
+            found.shares,
+            found.reservation_hz,
+            found.limit_hz,
+            found.memory_reservation_bytes,
+            found.cpu_hot_add
+        ),
+        (2_000.0, 0, None, 0, false)
+    );
+    let entitled = json!({"shares": "high", "reservation": "1 GHz", "limit": "2 GHz", "memory_reservation": "1 GiB", "cpu_hot_add": true});
+    let other = &read(&off(entitled)).unwrap().inventory().powered_off[0];
+    assert_eq!(
+        (
+            other.shares,
+            other.reservation_hz,
+            other.limit_hz,
+            other.memory_reservation_bytes,
+            other.cpu_hot_add
+        ),
+        (4_000.0, 1_000_000_000, Some(2_000_000_000), 1 << 30, true)
+    );
+    assert_eq!(
+        serde_json::to_value(&found.source).unwrap(),
+        json!({"firmware": "efi", "disks": [{"capacity_bytes": 1_u64 << 30}]})
+    );
+    for (wrong, path, code) in [
+        (json!({"host": "esx-9"}), "host", "unknown-reference"),
+        (json!({"guest_os": "a\nb"}), "guest_os", "bad-name"),
+        (json!({"cores_per_socket": 0}), "cores_per_socket", "out-of-range"),
+        (
+            json!({"source": {"firmware": "uefi"}}),
+            "source.firmware",
+            "unknown-value",
+        ),
+    ] {
+        assert_eq!(
+            codes(&off(wrong)),
+            [(format!("powered_off.old.{path}"), code.to_owned())]
+        );
+    }
+    let of_cluster = |source: Value| changed(&[("/clusters", json!({"default": {"source": source}}))]);
+    let known =
+        |source: Value| serde_json::to_value(&read(&of_cluster(source)).unwrap().inventory().clusters[0].source);
+    assert_eq!(known(json!({})).unwrap(), json!({}));
+    let all = json!({"drs": true, "dpm": false, "all_rules": true});
+    assert_eq!(known(all.clone()).unwrap(), all);
+    assert_eq!(
+        codes(&of_cluster(json!({"drs": "on"}))),
+        [("clusters.default.source.drs".to_owned(), "wrong-type".to_owned())]
+    );
+}
+
+#[test]
 fn facts_of_the_source_are_in_the_inventory() {
     let db = |source: Value| changed(&[("/vms/db/source", source)]);
     let known = |source: Value| -> Value {
@@ -619,7 +699,7 @@ fn facts_of_the_source_are_in_the_inventory() {
     let same = json!({
         "guest_id": "x".repeat(128), "firmware": "efi", "secure_boot": true, "tpm": false, "hardware_version": 100,
         "tools": "not-installed", "host_name": "", "has_ip": false, "folder": "/a", "tags": ["a", "b"],
-        "hot_add_memory": true, "numa_affinity": false, "changed_block_tracking": false, "consolidation_needed": true,
+        "hot_add_memory": true, "cpu_affinity": true, "numa_affinity": false, "changed_block_tracking": false, "consolidation_needed": true,
         "fault_tolerance": false, "disk_uuid": true, "cds_connected": 1, "usb_devices": 0, "passthrough_devices": 1_000,
         "secret_in_notes": true, "networks": [{"adapter": "e1000", "network": "n", "switch": "s", "vlan": 4_095, "connected": true}]
     });
@@ -1015,6 +1095,11 @@ fn cluster() -> Cluster {
             cpu_p95_mhz: Some(40_000.0),
             ..MeasuredCluster::default()
         }),
+        source: Some(SourceCluster {
+            drs: Some(true),
+            dpm: None,
+            all_rules: Some(false),
+        }),
     }
 }
 
@@ -1240,6 +1325,19 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     memory: Bytes::from_gib(4),
                     storage_provisioned: Some(Bytes::from_gib(100)),
                     storage_used: None,
+                    host: (host.count > 1).then(|| first.to_owned()),
+                    cores_per_socket: Some(2),
+                    memory_reservation: Bytes::from_gib(1),
+                    cpu_hot_add: true,
+                    shares: Shares::High,
+                    reservation: None,
+                    limit: Some(Frequency::from_mhz(1_000)),
+                    snapshot_count: Some(1),
+                    guest_os: Some("Debian 12".to_owned()),
+                    source: Some(SourceVm {
+                        cpu_affinity: Some(false),
+                        ..SourceVm::default()
+                    }),
                 },
             )]),
             datastores: BTreeMap::from([(

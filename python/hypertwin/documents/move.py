@@ -14,6 +14,9 @@ In order: a rule blocks the move, facts that can block it are unknown, the VM ch
 """
 
 
+Power = Literal["on", "off", "template"]
+
+
 class Range(TypedDict):
     """Expected figure and its limits."""
 
@@ -42,6 +45,8 @@ class MovedVm(TypedDict):
     name: str
     label: str
     host: str
+    power: Power
+    """State in the source. VMs that are off, and templates, have no downtime, and no part in the simulation."""
     verdict: Verdict
     effort: str
     findings: list[Finding]
@@ -55,6 +60,7 @@ class MovedVm(TypedDict):
     wave: int | None
     """Number of the wave, or None for a blocked VM."""
     downtime_s: Range | None
+    """Downtime of a VM that runs and moves, otherwise None."""
 
 
 class Wave(TypedDict):
@@ -156,6 +162,8 @@ class Move(TypedDict):
     """Hypervisor as which the target is simulated, or an empty string without a performance verdict."""
     counts: dict[str, int]
     """Number of VMs by verdict."""
+    power: dict[str, int]
+    """Number of VMs by state in the source."""
     rules: dict[str, int]
     """Number of VMs by rule that applies."""
     gaps: list[str]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
-from hypertwin.language import SourceVm
+from hypertwin.language import UNKNOWN_CLUSTER, SourceCluster, SourceVm
 
 ASSUMED_CLOCK_HZ = 2_500_000_000
 """Clock of a host whose source does not give it [an assumption of this project]. It converts CPU shares to MHz."""
@@ -285,6 +285,8 @@ class Cluster:
     """True if VMs move automatically to balance hosts."""
     drs_threshold: int | None = None
     """DRS migration threshold, from 1 (only moves that rules require) to 5 (any gain)."""
+    source: SourceCluster = UNKNOWN_CLUSTER
+    """Facts for a move to another hypervisor."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from typing import Any
 
 from hypertwin import scenario as scenarios
@@ -11,12 +12,25 @@ from hypertwin.scenario import Scenario
 PREFIX = "off-"
 """Prefix of a powered-off VM's name if a running VM has the same name."""
 
+KEPT = ("label", "cluster", "guest_os", "source")
+"""Keys that a powered-off VM shares with a running one, and that no run depends on, apart from its cluster."""
+
+MEASURED = ("storage_provisioned", "storage_used", "snapshot_count")
+"""Keys of a powered-off VM that a running one has as measured."""
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name for a powered-off VM that is not taken."""
+    while name in taken:
+        name = f"{PREFIX}{name}"
+    return name
+
 
 def with_off(scenario: Scenario) -> Scenario:
     """Return the scenario with its powered-off VMs powered on, without templates.
 
-    Each VM is on a host of its cluster with room. It has no measurement, so it uses the mean demand of its cluster by
-    vCPUs and memory, and has the most common workload.
+    Each VM is on a host of its cluster with room. Its demand was not measured. It uses the mean demand of its cluster
+    by vCPUs and memory, and has the most common workload.
     """
     off = [vm for vm in scenario.inventory.powered_off if not vm.template]
     groups = Counter(vm.group for vm in scenario.inventory.vms)
@@ -30,10 +44,16 @@ def with_off(scenario: Scenario) -> Scenario:
     taken = set(scenario.data["vms"])
     changes: dict[str, Any] = {}
     for vm in off:
-        name = f"{PREFIX}{vm.name}" if vm.name in taken else vm.name
-        entry: dict[str, Any] = {"vcpus": vm.vcpus, "memory": f"{vm.memory_bytes} B", "workload": workload}
-        if vm.cluster is not None:
-            entry["cluster"] = vm.cluster
-        changes[f"vms.{name}"] = entry | ({"label": vm.label} if vm.label else {})
+        name = free_name(vm.name, taken)
+        taken.add(name)
+        given = scenario.data["powered_off"][vm.name]
+        measured = {key: given[key] for key in MEASURED if given.get(key) is not None}
+        changes[f"vms.{name}"] = {
+            "vcpus": vm.vcpus,
+            "memory": f"{vm.memory_bytes} B",
+            "workload": workload,
+            **({"measured": measured} if measured else {}),
+            **{key: given[key] for key in KEPT if given.get(key) is not None},
+        }
         changes[f"powered_off.{vm.name}"] = None
     return scenarios.load(scenario, changes)

@@ -8,6 +8,7 @@ from hypertwin.records.refresh import ClusterPlan, TwinState
 
 Target: TypeAlias = Literal["proxmox", "kvm", "openshift", "hyperv", "ahv"]
 Verdict: TypeAlias = Literal["blocked", "not-known", "changes", "ready"]
+Power: TypeAlias = Literal["on", "off", "template"]
 
 class RangeFields:
     """Expected figure and its limits."""
@@ -39,6 +40,8 @@ class MovedVmFields:
     name: str
     label: str
     host: str
+    power: Power
+    """State in the source. VMs that are off, and templates, have no downtime, and no part in the simulation."""
     verdict: Verdict
     effort: str
     findings: Sequence[Finding]
@@ -52,6 +55,7 @@ class MovedVmFields:
     wave: int | None
     """Number of the wave, or None for a blocked VM."""
     downtime_s: Range | None
+    """Downtime of a VM that runs and moves, otherwise None."""
 
 class MovedVm(MovedVmFields, RecordPart): ...
 
@@ -160,6 +164,8 @@ class MoveFields:
     """Hypervisor as which the target is simulated, or an empty string without a performance verdict."""
     counts: Mapping[str, int]
     """Number of VMs by verdict."""
+    power: Mapping[str, int]
+    """Number of VMs by state in the source."""
     rules: Mapping[str, int]
     """Number of VMs by rule that applies."""
     gaps: Sequence[str]

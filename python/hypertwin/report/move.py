@@ -20,6 +20,9 @@ VERDICTS: dict[str, tuple[str, v.Tone]] = {
 }
 """Words and tones of verdicts, worst first."""
 
+POWER = {"on": "running", "off": "powered off", "template": "template"}
+"""Words of states in the source."""
+
 SEVERITIES: dict[str, v.Tone] = {"blocks": "bad", "changes": "note", "note": "plain"}
 
 MAX_ROWS = 20_000
@@ -34,7 +37,7 @@ def answer(found: Move) -> v.Answer:
     blocked, unknown = counts.get("blocked", 0), counts.get("not-known", 0)
     ready = total - blocked - unknown
     lead = "" if found["family"] else f"No word on performance: {found['asked']['title']} has no model here. "
-    parts = [f"{ready:,} of {count(total, 'VM')} can move to {found['asked']['title']}"]
+    parts = [f"{ready:,} of {count(total, 'VM')}{_not_running(found)} can move to {found['asked']['title']}"]
     if blocked:
         parts.append(f"{blocked:,} blocked")
     if unknown:
@@ -68,6 +71,13 @@ def answer(found: Move) -> v.Answer:
         "text": text,
         "more": [each for each in more if each],
     }
+
+
+def _not_running(found: Move) -> str:
+    """Return the numbers of powered-off VMs and of templates in brackets, or an empty text without any."""
+    off, templates = found["power"].get("off", 0), found["power"].get("template", 0)
+    parts = [*([f"{off:,} powered off"] if off else []), *([count(templates, "template")] if templates else [])]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def failure(found: Move) -> str:
@@ -392,6 +402,7 @@ def _vms(found: Move) -> Sequence[v.Block]:
     columns = [
         v.words("name", "VM"),
         v.badges("verdict", "verdict"),
+        v.words("power", "state"),
         v.words("effort", "effort"),
         v.words("target", "name on the target"),
         v.figures("wave", "wave"),
@@ -401,7 +412,7 @@ def _vms(found: Move) -> Sequence[v.Block]:
         v.words("findings", "rules"),
     ]
     rows = [_vm(vm) for vm in found["vms"]]
-    return v.table("vms", "VMs", columns, rows, filters=("verdict", "wave"))
+    return v.table("vms", "VMs", columns, rows, filters=("verdict", "power", "wave"))
 
 
 def _vm(vm: MovedVm) -> v.Row:
@@ -411,6 +422,7 @@ def _vm(vm: MovedVm) -> v.Row:
     return {
         "name": vm["label"],
         "verdict": v.badge(words, tone),
+        "power": POWER[vm["power"]],
         "effort": vm["effort"],
         "target": str(vm["becomes"].get("name", "")),
         "wave": vm["wave"],
@@ -482,6 +494,7 @@ def csv(found: Move) -> str:
         {
             "name": vm["name"],
             "label": vm["label"],
+            "power": vm["power"],
             "verdict": vm["verdict"],
             "effort": vm["effort"],
             "target_name": vm["becomes"].get("name", ""),

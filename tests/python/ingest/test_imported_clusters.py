@@ -13,6 +13,7 @@ from hypertwin import _core, scenario
 from hypertwin.errors import SourceError
 from hypertwin.ingest import to_scenario
 from hypertwin.ingest.inventory import Cluster, Datastore, Demand, Host, Inventory, Rule, Snapshots, Vm
+from hypertwin.language import SourceDisk, SourceVm
 
 GIB = 2**30
 HOST = Host(
@@ -329,15 +330,29 @@ def test_what_was_measured_is_kept_and_nothing_else_is_called_so() -> None:
 
 
 def test_what_is_off_and_where_disks_are() -> None:
+    facts = SourceVm(firmware="efi", cpu_affinity=False, disks=(SourceDisk(capacity_bytes=GIB, path=""),))
     off = replace(VM, name="old (1)", powered_on=False, host="esx1", storage_provisioned_bytes=5 * GIB)
+    kept = replace(
+        off,
+        **{"name": "kept", "cores_per_socket": 2, "cpu_hot_add": True, "shares": "high", "reservation_mhz": 500.0},
+        **{"limit_mhz": 400.0, "memory_reservation_bytes": 99 * GIB, "guest_os": "Debian\n12", "source": facts},
+        **{"snapshots": Snapshots(0), "host": "esx9"},
+    )
     template = replace(off, name="golden", is_template=True, host=None, cluster=None, storage_provisioned_bytes=None)
     store = Datastore("ds 1", "VMFS", 10 * GIB, 4 * GIB, ("ESX1.example.com",), 20 * GIB)
     bare = Datastore("iso", "", None, None)
-    data, lines = _made(_hosts("esx1"), [off, template], datastores=[store, bare, store])
+    data, lines = _made(_hosts("esx1"), [off, kept, template], datastores=[store, bare, store])
     assert data["powered_off"] == {
         "old-1": {
-            **{"label": "old (1)", "cluster": "Production-1", "vcpus": 4, "memory": "16 GiB"},
+            **{"label": "old (1)", "cluster": "Production-1", "host": "esx1", "vcpus": 4, "memory": "16 GiB"},
             "storage_provisioned": "5 GiB",
+        },
+        "kept": {
+            **{"cluster": "Production-1", "vcpus": 4, "cores_per_socket": 2, "memory": "16 GiB"},
+            **{"memory_reservation": "16 GiB", "cpu_hot_add": True, "shares": "high"},
+            **{"reservation": "500 MHz", "limit": "500 MHz", "storage_provisioned": "5 GiB", "snapshot_count": 0},
+            "guest_os": "Debian 12",
+            "source": {"firmware": "efi", "cpu_affinity": False, "disks": [{"capacity": "1 GiB", "path": ""}]},
         },
         "golden": {"template": True, "vcpus": 4, "memory": "16 GiB"},
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::sections::{Sections, sound};
+use super::sections::{Sections, sound, unknown_among};
 use crate::mistake::{Issue, nearest, show_text};
 use crate::placement::Place;
 use crate::quantity::Bytes;
@@ -64,6 +64,20 @@ fn unknown(path: &[&str], name: &str, known: &BTreeSet<&str>) -> Issue {
         allowed,
         hint,
     )
+}
+
+/// Checks that the hosts of powered-off VMs exist.
+pub(super) fn hosts_of_powered_off(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.powered_off) {
+        let path = ["powered_off", name, "host"];
+        if let Some(host) = &vm.host
+            && sections.clean(&path)
+            && sections.readable("hosts")
+            && Place::named(&sections.hosts, Option::as_ref, None, Some(host)) == Place::Unknown
+        {
+            found.push(unknown_among(&path, host, "hosts", sections.hosts.keys()));
+        }
+    }
 }
 
 /// Checks that the host of a VM is in its cluster.

@@ -58,7 +58,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Errors of the first check come first at the same path.
-const CHECKS: [Check; 54] = [
+const CHECKS: [Check; 55] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -86,6 +86,7 @@ const CHECKS: [Check; 54] = [
     device::local,
     cluster::names,
     cluster::hosts,
+    cluster::hosts_of_powered_off,
     cluster::parts,
     bare_metal::overhead,
     bare_metal::machines,

@@ -188,7 +188,7 @@ pub(super) fn unknown_among<'n>(
     if more > 0 {
         allowed += &format!(" and {more} more");
     }
-    if section == "hosts" && path[0] == "vms" {
+    if section == "hosts" && matches!(path[0], "vms" | "powered_off") {
         allowed += "; or one host of a group, by number (such as esx-2)";
     }
     Issue::new(

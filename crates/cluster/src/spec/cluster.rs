@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::MeasuredCluster;
 use super::shape::plain_enum;
-use crate::quantity::{Bytes, Duration};
+use super::source::{SourceCluster, SourceVm};
+use super::vm::{Shares, is_normal, is_nothing};
+use crate::quantity::{Bytes, Duration, Frequency};
 
 /// A cluster: hosts between which VMs can migrate. Hosts name it in `cluster`; hosts without one belong to the cluster
 /// `default`.
@@ -46,6 +48,10 @@ pub struct Cluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MeasuredCluster")]
     pub measured: Option<MeasuredCluster>,
+    /// Facts of the source system about the cluster, for a move to another hypervisor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceCluster")]
+    pub source: Option<SourceCluster>,
 }
 
 /// HA settings of a cluster. Settings that the source does not show are absent. HA changes a simulation only with a
@@ -198,15 +204,42 @@ pub struct PoweredOff {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["production"]))]
     pub cluster: Option<String>,
+    /// Host on which it is registered, if known: a key of `hosts`, or one host of a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-2"]))]
+    pub host: Option<String>,
     /// It is a template.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub template: bool,
     /// vCPUs.
     #[schemars(range(min = 0, max = 768), extend("examples" = [2]))]
     pub vcpus: u32,
+    /// Virtual cores per virtual socket, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768))]
+    pub cores_per_socket: Option<u32>,
     /// Configured memory.
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory: Bytes,
+    /// Memory reservation, as `vms.NAME.memory_reservation`.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub memory_reservation: Bytes,
+    /// CPU hot-add, as `vms.NAME.cpu_hot_add`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cpu_hot_add: bool,
+    /// CPU shares, as `vms.NAME.shares`.
+    #[serde(default, skip_serializing_if = "is_normal")]
+    #[schemars(with = "Shares", default = "Shares::default")]
+    pub shares: Shares,
+    /// CPU reservation, as `vms.NAME.reservation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Frequency", extend("x-minimum" = "0 MHz", "x-maximum" = "1000 THz"))]
+    pub reservation: Option<Frequency>,
+    /// CPU limit, as `vms.NAME.limit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
+    pub limit: Option<Frequency>,
     /// Provisioned storage: the size that its virtual disks can grow to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
@@ -215,6 +248,23 @@ pub struct PoweredOff {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
     pub storage_used: Option<Bytes>,
+    /// Number of snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 0, max = 100_000))]
+    pub snapshot_count: Option<u32>,
+    /// Guest operating system, as `vms.NAME.guest_os`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 200),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 200 characters on one line", "examples" = ["Debian GNU/Linux 12 (64-bit)"]))]
+    pub guest_os: Option<String>,
+    /// Facts of the source system, as `vms.NAME.source`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceVm")]
+    pub source: Option<SourceVm>,
 }
 
 /// A datastore, as vCenter or Proxmox reports it. It does not change a simulation: `arrays` and `storage` do.

@@ -1,4 +1,4 @@
-//! Facts of the source system about a VM, for a move to another hypervisor. A run does not read them.
+//! Facts of the source system about VMs and clusters, for a move to another hypervisor. A run does not read them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,10 @@ pub struct SourceVm {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub hot_add_memory: Option<bool>,
+    /// vCPUs of the VM are bound to logical CPUs of its host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub cpu_affinity: Option<bool>,
     /// Memory of the VM is bound to NUMA nodes of its host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
@@ -116,6 +120,24 @@ pub struct SourceVm {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<SourcePartition>", length(max = 256))]
     pub partitions: Option<Vec<SourcePartition>>,
+}
+
+/// Facts of the source system about a cluster. An absent key is unknown. No run reads them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SourceCluster {
+    /// DRS is enabled, at any level of automation. A simulation moves VMs only with `drs` of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub drs: Option<bool>,
+    /// Distributed Power Management (DPM) is enabled: it powers off hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub dpm: Option<bool>,
+    /// `rules` has all placement rules of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub all_rules: Option<bool>,
 }
 
 /// A virtual disk in the source system. An absent key is unknown.

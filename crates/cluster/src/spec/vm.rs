@@ -618,11 +618,11 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-fn is_nothing(value: &Bytes) -> bool {
+pub(super) fn is_nothing(value: &Bytes) -> bool {
     value.bytes() == 0
 }
 
-fn is_normal(value: &Shares) -> bool {
+pub(super) fn is_normal(value: &Shares) -> bool {
     *value == Shares::Normal
 }
 

@@ -12,7 +12,7 @@
 | `memory.py` | touched memory of VMs that reproduces the measured memory of hosts |
 | `load.py` | workloads that create this load |
 | `measured.py` | measurements of the source, unchanged |
-| `source.py` | facts of VMs for a move, within limits |
+| `source.py` | facts for a move, within limits |
 | `belongings.py` | powered-off VMs, templates, datastores |
 | `pools.py` | storage pools, and the disks of VMs on them |
 | `rules.py` | placement rules |
@@ -83,7 +83,7 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
         "storage": storage_entries,
         "vms": vm_entries,
         "workloads": workloads,
-        "powered_off": belongings.powered_off(off, known, notes),
+        "powered_off": belongings.powered_off(off, known, host_entries, notes),
         "datastores": belongings.datastores(
             inventory.datastores, directory, clusters, known, wanted is not None, notes
         ),

@@ -7,14 +7,14 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Datastore
-from hypertwin.ingest.to_scenario import names
+from hypertwin.ingest.inventory import Datastore, Vm
+from hypertwin.ingest.to_scenario import names, source, vms
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.matching import Directory
-from hypertwin.ingest.to_scenario.measured import MOST_BYTES, storage_of
+from hypertwin.ingest.to_scenario.measured import MOST_BYTES, snapshot_count, storage_of
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
-from hypertwin.ingest.to_scenario.yaml_text import memory_size
+from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_hz
 from hypertwin.language import limits
 from hypertwin.yaml_writing import Quoted
 
@@ -24,8 +24,11 @@ MOST_KIND = 64
 """Maximum characters of a datastore's kind."""
 
 
-def powered_off(placed: Sequence[Placed], known: Container[str], notes: Notes) -> dict[str, Any]:
-    """Return the scenario's `powered_off`, from powered-off VMs and templates. `known` has the scenario's clusters."""
+def powered_off(placed: Sequence[Placed], known: Container[str], hosts: Container[str], notes: Notes) -> dict[str, Any]:
+    """Return the scenario's `powered_off`, from powered-off VMs and templates.
+
+    `known` has the scenario's clusters, `hosts` its hosts.
+    """
     most = limits()
     entries: dict[str, Any] = {}
     for key, each in zip(names.keys([each.vm.name for each in placed], "vm"), placed, strict=True):
@@ -40,10 +43,33 @@ def powered_off(placed: Sequence[Placed], known: Container[str], notes: Notes) -
         entry: dict[str, Any] = {"label": Quoted(label)} if label and label != key else {}
         if each.cluster is not None and each.cluster != DEFAULT and each.cluster in known:
             entry["cluster"] = each.cluster
+        if each.host is not None and each.host.key in hosts:
+            entry["host"] = each.host.key
         if vm.is_template:
             entry["template"] = True
-        entries[key] = entry | {"vcpus": vm.vcpus, "memory": memory_size(vm.memory_bytes)} | storage_of(vm)
+        entries[key] = entry | _size(vm, notes) | _facts(vm)
     return entries
+
+
+def _size(vm: Vm, notes: Notes) -> dict[str, Any]:
+    cores = vm.cores_per_socket
+    sockets = {"cores_per_socket": cores} if cores is not None and cores > 0 and vm.vcpus % cores == 0 else {}
+    reserved = min(vm.memory_reservation_bytes or 0, vm.memory_bytes)
+    return {
+        "vcpus": vm.vcpus,
+        **sockets,
+        "memory": memory_size(vm.memory_bytes),
+        **({"memory_reservation": memory_size(reserved)} if reserved > 0 else {}),
+        **({"cpu_hot_add": True} if vm.cpu_hot_add else {}),
+        **vms.entitlement(vm, plausible_hz(vm.reservation_mhz), notes),
+        **storage_of(vm),
+    }
+
+
+def _facts(vm: Vm) -> dict[str, Any]:
+    """Return the facts that a move reads."""
+    facts = source.of_vm(vm.source)
+    return {**snapshot_count(vm), **source.guest_os(vm.guest_os), **({"source": facts} if facts else {})}
 
 
 def datastores(

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Cluster, Host, Inventory
-from hypertwin.ingest.to_scenario import names
+from hypertwin.ingest.to_scenario import names, source
 from hypertwin.ingest.to_scenario.measured import of_cluster
 from hypertwin.ingest.to_scenario.names import short
 from hypertwin.ingest.to_scenario.notes import Notes
@@ -204,5 +204,5 @@ def _entry(key: str, name: str, datacenter: str, fact: Cluster | None, drs: dict
         entry["drs"] = drs
     if outside.name(fact.evc or ""):
         entry["evc"] = Quoted(outside.name(fact.evc or "")[:MOST_NAME])
-    measured = of_cluster(fact)
-    return entry | ({"measured": measured} if measured else {})
+    sections = {"measured": of_cluster(fact), "source": source.of_cluster(fact.source)}
+    return entry | {name: section for name, section in sections.items() if section}

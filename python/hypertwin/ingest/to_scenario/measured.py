@@ -70,11 +70,18 @@ def storage_of(vm: Vm) -> dict[str, Any]:
     return provisioned | _bytes("storage_used", vm.storage_used_bytes)
 
 
+def snapshot_count(vm: Vm) -> dict[str, Any]:
+    """Return the number of snapshots, or an empty dict if it is unknown."""
+    count = None if vm.snapshots is None else vm.snapshots.count
+    return {"snapshot_count": count} if count is not None and 0 <= count <= MOST_SNAPSHOTS else {}
+
+
 def _snapshots(vm: Vm) -> dict[str, Any]:
-    if vm.snapshots is None or not 0 <= vm.snapshots.count <= MOST_SNAPSHOTS:
+    count = snapshot_count(vm)
+    if vm.snapshots is None or not count:
         return {}
     oldest = _moment(vm.snapshots.oldest)
-    found = _bytes("snapshots", vm.snapshots.bytes) | {"snapshot_count": vm.snapshots.count}
+    found = _bytes("snapshots", vm.snapshots.bytes) | count
     return found | ({"oldest_snapshot": oldest} if oldest else {})
 
 

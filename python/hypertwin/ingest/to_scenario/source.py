@@ -1,4 +1,4 @@
-"""The `source` key of VMs: facts of the source system, within the limits of a scenario."""
+"""Facts of the source system for a move: `source` of VMs and clusters, and `guest_os`, within limits of a scenario."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 from hypertwin.ingest import outside, secrets
 from hypertwin.ingest.to_scenario.measured import MOST_BYTES
 from hypertwin.ingest.to_scenario.yaml_text import memory_size
-from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, SourceVm, schema_node
+from hypertwin.language import SourceCluster, SourceDisk, SourceNetwork, SourcePartition, SourceVm, schema_node
 from hypertwin.yaml_writing import Quoted
 
+MAX_GUEST_OS = 200
+"""Maximum characters of `guest_os`."""
 _PATH = "vms.vm.source"
 
 
@@ -24,7 +26,18 @@ def of_vm(source: SourceVm | None) -> dict[str, Any]:
     return _entry(source, _PATH)
 
 
-def _entry(of: SourceVm | SourceDisk | SourceNetwork | SourcePartition, path: str) -> dict[str, Any]:
+def of_cluster(source: SourceCluster) -> dict[str, Any]:
+    """Return the known facts of a cluster, or an empty dict without any."""
+    return _entry(source, "clusters.cluster.source")
+
+
+def guest_os(text: str | None) -> dict[str, Any]:
+    """Return `guest_os`, or an empty dict if it is unknown."""
+    name = outside.name(text or "")[:MAX_GUEST_OS].rstrip()
+    return {"guest_os": Quoted(name)} if name else {}
+
+
+def _entry(of: SourceVm | SourceCluster | SourceDisk | SourceNetwork | SourcePartition, path: str) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     for each in fields(of):
         value = getattr(of, each.name)

@@ -28,8 +28,6 @@ from hypertwin.yaml_writing import Quoted
 RESTART_PRIORITIES = ("highest", "high", "low", "lowest", "disabled")
 """Restart priorities except the default."""
 LEAST_LIMIT_HZ = 1_000_000
-MAX_GUEST_OS = 200
-"""Maximum characters of `guest_os`."""
 _AFFINITY = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*\Z")
 
 
@@ -165,7 +163,7 @@ def _entry(
     numa = _numa(vm, host, notes)
     if numa:
         entry["numa"] = numa
-    entry |= _entitlement(vm, reservation_hz, notes)
+    entry |= entitlement(vm, reservation_hz, notes)
     if host.cluster != DEFAULT:
         entry["cluster"] = host.cluster
     entry["host"] = host.key
@@ -180,10 +178,7 @@ def _entry(
         entry["live_migration"] = False
     if vm.storage_appliance:
         entry["storage_appliance"] = True
-    guest_os = outside.name(vm.guest_os or "")[:MAX_GUEST_OS].rstrip()
-    if guest_os:
-        entry["guest_os"] = Quoted(guest_os)
-    return entry
+    return entry | source.guest_os(vm.guest_os)
 
 
 def _size(
@@ -211,7 +206,7 @@ def _size(
     return entry
 
 
-def _entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
+def entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
     """Return CPU shares, reservation and limit, if they are not the default."""
     entry: dict[str, Any] = {}
     shares = _shares(vm, notes)

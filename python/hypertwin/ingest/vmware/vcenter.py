@@ -97,6 +97,8 @@ The results are empty for properties that most VMs do not have.
 LARGE = ("config.extraConfig", "config.hardware.device")
 SOURCE = "facts for a move"
 """Facts for a move, from `config.hardware.device`."""
+PORTS = "distributed ports"
+"""Identifiers of the port groups of adapters, from `config.hardware.device`."""
 HOST_DEVICES = "devices of the host"
 """True for a VM with devices of its host, from `config.hardware.device`."""
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
@@ -145,6 +147,7 @@ class Reader:
         self.store_names: dict[str, str] = {}
         self.with_snapshots: list[Any] = []
         self.snapshot_bytes: dict[str, int] = {}
+        self.port_groups: Mapping[str, source.PortGroup] = {}
         self.at: str | None = None
         self.priorities: dict[str, str] = {}
         self.cluster_priorities: dict[str, str] = {}
@@ -167,6 +170,7 @@ class Reader:
         self._note_absent("VirtualMachine", self.vm_paths, found_vms)
         if LARGE[-1] in self.vm_paths:
             self._measure_snapshots()
+            self.port_groups = source.port_groups(session, vim)
         reclaimed = stats.reclaimed(found_vms)
         hosts = {
             moid: host
@@ -341,7 +345,7 @@ class Reader:
             storage_provisioned_bytes=None if committed is None or uncommitted is None else committed + uncommitted,
             storage_used_bytes=committed,
             snapshots=stats.snapshots(values.get("snapshot"), self.snapshot_bytes.get(moid)) or self._no_snapshots(),
-            source=source.of_vm(values, values.get(SOURCE)),
+            source=source.of_vm(values, source.with_ports(values.get(SOURCE), values.get(PORTS, ()), self.port_groups)),
         )
 
     def _no_snapshots(self) -> Snapshots | None:
@@ -404,7 +408,7 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(devices, list):
         values["config.hardware.device"] = _disks(devices)
         values[HOST_DEVICES] = any(map(_is_of_host, devices))
-        values[SOURCE] = source.of_devices(devices)
+        values[SOURCE], values[PORTS] = source.of_devices(devices), source.keys_of_ports(devices)
     return values
 
 

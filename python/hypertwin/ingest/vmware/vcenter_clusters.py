@@ -16,6 +16,7 @@ from hypertwin.ingest.vmware import vsphere
 from hypertwin.ingest.vmware.availability import threshold_of_rate
 from hypertwin.ingest.vmware.vcenter_values import enum, get, switch, text, whole
 from hypertwin.ingest.vmware.vsphere import Session
+from hypertwin.language import SourceCluster
 
 PATHS = ("name", "parent", "configurationEx", "summary")
 PAGE = 10
@@ -86,6 +87,11 @@ class Clusters:
             drs=balances and behaviour in ("", "fullyAutomated") if balances is not None else None,
             drs_threshold=threshold_of_rate(whole(get(drs, "vmotionRate"), 1, 5)),
             evc=text(get(values.get("summary"), "currentEVCModeKey")),
+            source=SourceCluster(
+                drs=balances,
+                dpm=switch(get(get(settings, "dpmConfigInfo"), "enabled")),
+                all_rules=True if settings is not None else None,
+            ),
         )
 
     def _failures(self, ha: Any) -> int | None:

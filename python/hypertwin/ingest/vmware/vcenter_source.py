@@ -6,12 +6,14 @@ Text of notes and of snapshots is searched for passwords and keys, and never kep
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from hypertwin.ingest import outside, secrets
+from hypertwin.ingest.vmware import vsphere
 from hypertwin.ingest.vmware.vcenter_values import enum, get, switch, text, whole
+from hypertwin.ingest.vmware.vsphere import Session
 from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, SourceVm
 
 PROPERTIES = (
@@ -23,6 +25,7 @@ PROPERTIES = (
 """Properties of a VM that only a move needs."""
 MAX_CAPACITY = 2**60
 MAX_NUMBER = 255
+MAX_VLAN = 4095
 MODES = MappingProxyType(
     {
         "persistent": "persistent",
@@ -81,8 +84,57 @@ def _disk(disk: Any, controller: Any) -> SourceDisk:
     )
 
 
+@dataclass(frozen=True)
+class PortGroup:
+    """Port group of a distributed switch."""
+
+    name: str
+    switch: str | None
+    vlan: int | None
+    """VLAN, 0 for none, or None for several and for a private one."""
+
+
+def port_groups(session: Session, vim: Any) -> Mapping[str, PortGroup]:
+    """Return the port groups of all distributed switches, by identifier."""
+    root = session.content.rootFolder
+    switches = {
+        vsphere.moid(one): vsphere.plain_name(values.get("name", ""))
+        for one, values in session.objects(vim.DistributedVirtualSwitch, ("name",), root)
+    }
+    paths = ("name", "config.distributedVirtualSwitch", "config.defaultPortConfig")
+    return {
+        vsphere.moid(one): PortGroup(
+            vsphere.plain_name(values.get("name", "")),
+            switches.get(vsphere.moid(values.get("config.distributedVirtualSwitch"))) or None,
+            whole(get(get(values.get("config.defaultPortConfig"), "vlan"), "vlanId"), 0, MAX_VLAN),
+        )
+        for one, values in session.objects(vim.dvs.DistributedVirtualPortgroup, paths, root)
+    }
+
+
+def keys_of_ports(devices: Sequence[Any]) -> tuple[str, ...]:
+    """Return the identifier of the distributed port group of each adapter, or an empty string for another network."""
+    from pyVmomi import vim
+
+    cards = (each for each in devices if isinstance(each, vim.vm.device.VirtualEthernetCard))
+    return tuple(str(get(get(card.backing, "port"), "portgroupKey") or "") for card in cards)
+
+
+def with_ports(source: SourceVm | None, keys: Sequence[str], groups: Mapping[str, PortGroup]) -> SourceVm | None:
+    """Return the facts with network, switch and VLAN of adapters on distributed switches."""
+    if source is None or source.networks is None:
+        return source
+    found = [
+        replace(network, network=group.name or None, switch=group.switch, vlan=group.vlan)
+        if (group := groups.get(key))
+        else network
+        for network, key in zip(source.networks, keys, strict=True)
+    ]
+    return replace(source, networks=tuple(found))
+
+
 def _network(card: Any) -> SourceNetwork:
-    """Return an adapter. A distributed switch names its port groups by identifiers, which are left out."""
+    """Return an adapter. A distributed switch names its port groups by identifiers: see `with_ports`."""
     return SourceNetwork(
         adapter=_kind(card).removeprefix("Virtual").removesuffix("EthernetCard"),
         network=text(get(card.backing, "deviceName")),
@@ -107,9 +159,8 @@ def of_vm(values: Mapping[str, Any], devices: SourceVm | None) -> SourceVm:
         host_name=name or ("" if tools else None),
         has_ip=bool(address) if address or tools else None,
         hot_add_memory=switch(values.get("config.memoryHotAddEnabled")),
-        numa_affinity=bool(values["config.memoryAffinity.affinitySet"])
-        if "config.memoryAffinity.affinitySet" in values
-        else None,
+        cpu_affinity=_is_bound(values, "config.cpuAffinity.affinitySet"),
+        numa_affinity=_is_bound(values, "config.memoryAffinity.affinitySet"),
         changed_block_tracking=switch(values.get("config.changeTrackingEnabled")),
         consolidation_needed=switch(values.get("runtime.consolidationNeeded")),
         fault_tolerance=fault_tolerance not in _NO_FT if fault_tolerance else None,
@@ -132,6 +183,10 @@ def _notes(config: Any, values: Mapping[str, Any]) -> Iterator[str]:
         one = waiting.pop()
         yield f"{get(one, 'name') or ''}\n{get(one, 'description') or ''}"
         waiting.extend(get(one, "childSnapshotList") or ())
+
+
+def _is_bound(values: Mapping[str, Any], path: str) -> bool | None:
+    return bool(values[path]) if path in values else None
 
 
 def _partitions(disks: Any) -> tuple[SourcePartition, ...]:

@@ -4,6 +4,7 @@
 |---|---|
 | `target.py` | targets: Proxmox VE, KVM, OpenShift Virtualization, Hyper-V, AHV |
 | `context.py` | facts beside the VM: other names, datastores, placement rules, hosts of the target |
+| `off.py` | powered-off VMs and templates as VMs that move |
 | `guest.py` | guest operating systems, by identifier or name |
 | `devices.py` | controllers and adapters of the source, in one vocabulary |
 | `names.py` | names of VMs on each target |

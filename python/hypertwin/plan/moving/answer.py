@@ -20,9 +20,11 @@ from hypertwin.execution.runner import running
 from hypertwin.language import Vm
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.capacity.reclaim import off_of
 from hypertwin.plan.moving import arrived, becomes, calendar, effort, handover, rates, rolling, rules, transfer, waves
 from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
 from hypertwin.plan.moving.context import Context
+from hypertwin.plan.moving.off import Off
 from hypertwin.plan.moving.options import Move
 from hypertwin.plan.moving.rates import Estimate, Tool
 from hypertwin.plan.moving.target import TITLES
@@ -148,12 +150,28 @@ class _Request:
         hosts = self.target.inventory.hosts if self.target is not None else ()
         if self.options.reuse_hosts:
             hosts = tuple(self.present.hosts)
-        return Context.of(self.to, self.present.scenario.inventory, target_hosts=hosts)
+        there = None if self.target is None else self.target.inventory
+        names = [vm.called for vm in (*there.vms, *Off.of(there.powered_off, ()).vms)] if there else []
+        inventory = self.present.scenario.inventory
+        return Context.of(self.to, inventory, off=self.off, target_hosts=hosts, target_names=names)
+
+    @cached_property
+    def off(self) -> Off:
+        """Powered-off VMs and templates that move: of the chosen cluster, or all."""
+        inventory = self.present.scenario.inventory
+        chosen = None if self.options.cluster is None else self.present.vms[0].cluster
+        listed = inventory.powered_off if chosen is None else off_of(inventory, chosen)
+        return Off.of(listed, (vm.name for vm in inventory.vms))
+
+    @cached_property
+    def vms(self) -> tuple[Vm, ...]:
+        """All VMs that move: running ones, powered-off ones and templates."""
+        return (*self.present.vms, *self.off.vms)
 
     @cached_property
     def findings(self) -> Mapping[str, Sequence[rules.Finding]]:
         """Findings of each VM, by name."""
-        return {vm.name: rules.findings(vm, self.context) for vm in self.present.vms}
+        return {vm.name: rules.findings(vm, self.context) for vm in self.vms}
 
     @cached_property
     def gaps(self) -> Mapping[str, str]:
@@ -183,6 +201,7 @@ class _Request:
             "tool": self.tool.name,
             "family": FAMILIES[self.to],
             "counts": dict(Counter(vm["verdict"] for vm in vms)),
+            "power": dict(Counter(vm["power"] for vm in vms)),
             "rules": dict(Counter(each["rule"] for vm in vms for each in vm["findings"] if each["known"])),
             "gaps": [f"{rule} ({where})" for rule, where in self.gaps.items()],
             "vms": vms,
@@ -204,7 +223,7 @@ class _Request:
 
     def _movable(self) -> list[Vm]:
         """Return the VMs that no rule blocks."""
-        return [vm for vm in self.present.vms if not _blocks(self.findings[vm.name])]
+        return [vm for vm in self.vms if not _blocks(self.findings[vm.name])]
 
     def _source(self, vm: Vm) -> transfer.MovingVm:
         disks = () if vm.source.disks is None else vm.source.disks
@@ -242,7 +261,7 @@ class _Request:
     def _vms(self, planned: Sequence[waves.Wave]) -> list[documents.MovedVm]:
         wave_of = {name: each.number for each in planned for name in each.vms}
         off = {each.name: each.seconds for wave in planned for each in wave.downtimes}
-        return [self._vm(vm, wave_of.get(vm.name), off.get(vm.name)) for vm in self.present.vms]
+        return [self._vm(vm, wave_of.get(vm.name), off.get(vm.name)) for vm in self.vms]
 
     def _vm(self, vm: Vm, wave: int | None, off: Estimate | None) -> documents.MovedVm:
         found = [each for each in self.findings[vm.name] if each.is_known or each.rule not in self.gaps]
@@ -251,6 +270,7 @@ class _Request:
             "name": vm.name,
             "label": vm.called,
             "host": vm.host,
+            "power": self._power(vm),
             "verdict": _verdict(found),
             "effort": effort.effort(vm, found).effort or "not known",
             "findings": [
@@ -269,8 +289,11 @@ class _Request:
             "volume_gib": source.volume / GIB,
             "size_known": vm.measured.storage_used_bytes is not None,
             "wave": wave,
-            "downtime_s": None if off is None else _range(off),
+            "downtime_s": None if off is None or vm.name in self.context.off else _range(off),
         }
+
+    def _power(self, vm: Vm) -> documents.Power:
+        return "template" if vm.name in self.off.templates else "off" if vm.name in self.context.off else "on"
 
     def _asked(self) -> documents.Asked:
         options = self.options

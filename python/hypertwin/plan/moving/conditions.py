@@ -351,9 +351,9 @@ def _hot_add(vm: Vm, _: Context, __: Parameters) -> Answer:
     return True if vm.cpu_hot_add else vm.source.hot_add_memory
 
 
-@_condition("cpu-affinity", "affinity")
-def _affinity(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return True if vm.has_affinity else False if context.affinity_known else None
+@_condition("cpu-affinity", "cpu_affinity")
+def _affinity(vm: Vm, _: Context, __: Parameters) -> Answer:
+    return True if vm.has_affinity else vm.source.cpu_affinity
 
 
 @_condition("numa-affinity", "numa_affinity")
@@ -363,12 +363,19 @@ def _numa_affinity(vm: Vm, _: Context, __: Parameters) -> Answer:
 
 @_condition("host-rule", "rules")
 def _host_rule(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return True if vm.name in context.bound else False if context.rules_known else None
+    """The rules of a scenario have no powered-off VMs."""
+    known = context.cluster(vm).all_rules and vm.name not in context.off
+    return True if vm.name in context.bound else False if known else None
 
 
 @_condition("drs", "drs")
 def _drs(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return context.drs.get(vm.cluster)
+    return context.cluster(vm).drs
+
+
+@_condition("dpm", "dpm")
+def _dpm(vm: Vm, context: Context, _: Parameters) -> Answer:
+    return context.cluster(vm).dpm
 
 
 @_condition("memory-reserved")
@@ -404,6 +411,16 @@ def _too_large(vm: Vm, context: Context, _: Parameters) -> Answer:
 @_condition("memory-above")
 def _much_memory(vm: Vm, _: Context, parameters: Parameters) -> Answer:
     return bool(vm.memory_bytes > parameters["tib"] * TIB)
+
+
+@_condition("powered-on")
+def _powered_on(vm: Vm, context: Context, _: Parameters) -> Answer:
+    return vm.name not in context.off
+
+
+@_condition("template")
+def _template(vm: Vm, context: Context, _: Parameters) -> Answer:
+    return vm.name in context.templates
 
 
 @_condition("always")
@@ -450,7 +467,7 @@ def _is_missing(fact: str, vm: Vm, context: Context) -> bool:
         return guest.guest(vm) is None
     if section == "snapshots":
         return vm.measured.snapshot_count is None
-    if section in ("affinity", "rules", "drs", "target"):
+    if section in ("rules", "drs", "dpm", "target"):
         return True
     if section == "datastores":
         return not context.datastores

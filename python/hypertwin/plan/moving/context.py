@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from hypertwin.language import Host, Inventory, Vm
+from hypertwin.language import UNKNOWN_CLUSTER, Host, Inventory, SourceCluster, Vm
 from hypertwin.plan.moving import names
+from hypertwin.plan.moving.off import Off
 from hypertwin.plan.moving.target import Target
 
 _NO_HOSTS: Mapping[str, Host] = MappingProxyType({})
@@ -26,16 +27,17 @@ class Context:
     """Kind of each datastore, by name in the source."""
     bound: frozenset[str] = frozenset()
     """VMs with a rule that binds them to hosts."""
-    rules_known: bool = False
-    """True if the source tells all placement rules. RVTools has only their names."""
-    affinity_known: bool = False
-    """True if the source tells CPU affinity. RVTools does not."""
-    drs: Mapping[str, bool] = field(default_factory=dict)
-    """True for clusters with DRS, false for those without, by name. Unknown clusters are missing."""
+    off: frozenset[str] = frozenset()
+    """VMs that are powered off, and templates."""
+    templates: frozenset[str] = frozenset()
+    clusters: Mapping[str, SourceCluster] = field(default_factory=dict)
+    """Facts of clusters, by name."""
     hosts: Mapping[str, Host] = field(default_factory=lambda: _NO_HOSTS)
     """Hosts of the source, by name."""
     target_hosts: Sequence[Host] = ()
     """Hosts of the target."""
+    target_names: Sequence[str] = ()
+    """Names that VMs on the target already have."""
 
     @classmethod
     def of(
@@ -43,24 +45,29 @@ class Context:
         target: Target,
         inventory: Inventory,
         *,
-        drs: Mapping[str, bool] = MappingProxyType({}),
+        off: Off | None = None,
         target_hosts: Sequence[Host] = (),
-        rules_known: bool = False,
-        affinity_known: bool = False,
+        target_names: Sequence[str] = (),
     ) -> Context:
-        """Return the context of all VMs of an inventory."""
+        """Return the context of all VMs of an inventory. `target_names` has the names of VMs on the target."""
+        off = off or Off.of(inventory.powered_off, (vm.name for vm in inventory.vms))
         hosts = (rule.vms for rule in inventory.rules if rule.kind in ("run-on", "not-on"))
         return cls(
             target=target,
-            called={vm.name: vm.called for vm in inventory.vms},
+            called={vm.name: vm.called for vm in (*inventory.vms, *off.vms)},
             datastores={store.label or store.name: store.kind for store in inventory.datastores},
             bound=frozenset(vm for vms in hosts for vm in vms),
-            rules_known=rules_known,
-            affinity_known=affinity_known,
-            drs=drs,
+            off=off.names,
+            templates=off.templates,
+            clusters={cluster.name: cluster.source for cluster in inventory.clusters},
             hosts=inventory.host,
             target_hosts=target_hosts,
+            target_names=tuple(target_names),
         )
+
+    def cluster(self, vm: Vm) -> SourceCluster:
+        """Return the facts of the cluster of a VM."""
+        return self.clusters.get(vm.cluster, UNKNOWN_CLUSTER)
 
     @cached_property
     def _by_new_name(self) -> Mapping[str, Sequence[str]]:
@@ -69,7 +76,17 @@ class Context:
             found[names.on(self.target, called).casefold()].append(name)
         return found
 
+    @cached_property
+    def _on_target(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for name in self.target_names:
+            found[name.casefold()].append(name)
+        return found
+
     def same_name(self, vm: Vm) -> list[str]:
-        """Return the other VMs that get the same name on the target, in any case of letters."""
+        """Return the other VMs with the same name on the target, in any case of letters, also those there already."""
         new = names.on(self.target, vm.called).casefold()
-        return [self.called[name] for name in self._by_new_name.get(new, ()) if name != vm.name] if new else []
+        if not new:
+            return []
+        moving = [self.called[name] for name in self._by_new_name.get(new, ()) if name != vm.name]
+        return [*moving, *(f"{name} (on the target)" for name in self._on_target.get(new, ()))]

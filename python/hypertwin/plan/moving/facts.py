@@ -18,7 +18,7 @@ WHERE: Mapping[str, str] = {
     "has_ip": "RVTools vInfo, Primary IP Address",
     "hot_add_memory": "RVTools vMemory, Hot Add",
     "numa_affinity": "PowerCLI: (Get-VM VM).ExtensionData.Config.MemoryAffinity",
-    "affinity": "PowerCLI: (Get-VM VM).ExtensionData.Config.CpuAffinity",
+    "cpu_affinity": "PowerCLI: (Get-VM VM).ExtensionData.Config.CpuAffinity",
     "changed_block_tracking": "RVTools vInfo, CBT",
     "consolidation_needed": "RVTools vInfo, Consolidation Needed",
     "fault_tolerance": "RVTools vInfo, FT State",
@@ -43,6 +43,7 @@ WHERE: Mapping[str, str] = {
     "partitions": "RVTools vPartition, Free MiB",
     "rules": "PowerCLI: Get-DrsVMHostRule -Cluster CLUSTER",
     "drs": "RVTools vCluster, DRS enabled",
+    "dpm": "RVTools vCluster, DPM enabled",
     "target": "the hosts of the target: --target FILE",
 }
 """Place of each fact, by its name."""

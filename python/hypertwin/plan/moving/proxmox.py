@@ -175,7 +175,7 @@ def best(vm: Vm, context: Context) -> Mapping[str, str]:
     settings |= _topology(vm, context)
     if vm.memory_reservation_bytes:
         settings["balloon"] = "0"
-    if vm.shares != 1_000 * vm.vcpus:
+    if vm.vcpus and vm.shares != 1_000 * vm.vcpus:
         units = round(DEFAULT_UNITS * vm.shares / (1_000 * vm.vcpus))
         settings["cpuunits"] = str(min(max(units, 1), MAX_UNITS))
     host = context.hosts.get(vm.host)

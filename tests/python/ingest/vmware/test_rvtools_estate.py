@@ -17,6 +17,7 @@ from hypertwin.ingest import sources
 from hypertwin.ingest.inventory import Cluster, Host, Inventory, Snapshots, Vm
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import column_name
+from hypertwin.language import SourceCluster
 
 SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
 MIB = 2**20
@@ -95,7 +96,10 @@ def test_a_host_without_room_has_reclaimed_memory(tmp_path: Path) -> None:
         assert (host.swapped_bytes or 0) > 2**30
 
 
-MOVING: dict[str, Any] = {"restarts_by": "fdm", "drs": True, "drs_threshold": 3}
+MOVING: dict[str, Any] = {
+    **{"restarts_by": "fdm", "drs": True, "drs_threshold": 3},
+    "source": SourceCluster(drs=True),
+}
 
 
 def test_clusters(whole: tuple[Tabs, Inventory]) -> None:

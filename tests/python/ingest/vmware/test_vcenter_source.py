@@ -91,6 +91,67 @@ def test_rules_know_every_adapter(card: Any, model: str) -> None:
     assert devices.adapter(found) == model
 
 
+def test_adapters_on_distributed_switches_have_network_and_vlan() -> None:
+    port = vim.dvs.PortConnection(switchUuid="50 00", portgroupKey="dvportgroup-9")
+    far = device.VirtualEthernetCard.DistributedVirtualPortBackingInfo(port=port)
+    near = device.VirtualEthernetCard.NetworkBackingInfo(deviceName="VM Network")
+    cards = [device.VirtualVmxnet3(backing=far), device.VirtualVmxnet3(backing=near), device.VirtualTPM()]
+    keys = vcenter_source.keys_of_ports(cards)
+    assert keys == ("dvportgroup-9", "")
+    found = vcenter_source.of_devices(cards)
+    known = {"dvportgroup-9": vcenter_source.PortGroup("App", "dvs-1", 20)}
+    named = vcenter_source.with_ports(found, keys, known)
+    assert named is not None
+    assert [(each.network, each.switch, each.vlan) for each in named.networks or ()] == [
+        ("App", "dvs-1", 20),
+        ("VM Network", None, None),
+    ]
+    assert vcenter_source.with_ports(found, keys, {}) == found
+    assert vcenter_source.with_ports(None, (), known) is None
+
+
+class Answers:
+    """A session that knows a switch and its port groups."""
+
+    def __init__(self, **vlans: Any) -> None:
+        self.content = vim.ServiceInstanceContent()
+        self.vlans = vlans
+
+    def objects(self, kind: Any, paths: Any, root: Any) -> Any:
+        switch = vim.DistributedVirtualSwitch("dvs-5", None)
+        if kind is vim.DistributedVirtualSwitch:
+            yield switch, {"name": "prod%2fdvs"}
+            return
+        for name, vlan in self.vlans.items():
+            setting = vim.dvs.VmwareDistributedVirtualSwitch.VmwarePortConfigPolicy(vlan=vlan)
+            values = {"name": name, "config.distributedVirtualSwitch": switch, "config.defaultPortConfig": setting}
+            yield vim.dvs.DistributedVirtualPortgroup(name, None), values
+
+
+def test_port_groups_have_one_vlan_or_none() -> None:
+    kinds = vim.dvs.VmwareDistributedVirtualSwitch
+    several = kinds.TrunkVlanSpec(vlanId=[vim.NumericRange(start=1, end=9)])
+    answers = Answers(
+        app=kinds.VlanIdSpec(vlanId=20),
+        plain=kinds.VlanIdSpec(vlanId=0),
+        trunk=several,
+        unset=None,
+        odd=kinds.PvlanSpec(),
+    )
+    found: Any = vcenter_source.port_groups(answers, vim)  # type: ignore[arg-type]
+    assert {name: group.vlan for name, group in found.items()} == {
+        **{"app": 20, "plain": 0},
+        **dict.fromkeys(("trunk", "unset", "odd")),
+    }
+    assert {group.switch for group in found.values()} == {"prod/dvs"}
+
+
+def test_affinity_is_known_only_with_its_property() -> None:
+    assert of().cpu_affinity is None
+    assert of(config__cpuAffinity__affinitySet=[0, 1]).cpu_affinity is True
+    assert of(config__cpuAffinity__affinitySet=[]).cpu_affinity is False
+
+
 def test_other_devices() -> None:
     on = device.VirtualDevice.ConnectInfo(connected=True, startConnected=True, allowGuestControl=True)
     found = vcenter_source.of_devices(

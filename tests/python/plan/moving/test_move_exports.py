@@ -90,10 +90,11 @@ def test_a_secret_is_in_no_answer(tmp_path: Path) -> None:
 
 def test_the_context_of_an_inventory(tmp_path: Path) -> None:
     of = imported(estate.write(make(), tmp_path / "estate.xlsx"))
-    context = Context.of("proxmox", of.inventory, drs={"one": True})
-    assert context.called == {vm.name: vm.called for vm in of.inventory.vms}
+    context = Context.of("proxmox", of.inventory)
+    assert context.called.items() >= {vm.name: vm.called for vm in of.inventory.vms}.items()
+    assert len(context.called) == len(of.inventory.vms) + len(of.inventory.powered_off)
     assert context.hosts == of.inventory.host
-    assert (context.rules_known, context.affinity_known, context.drs) == (False, False, {"one": True})
+    assert {(each.drs, each.all_rules) for each in context.clusters.values()} == {(True, None)}
     vm = of.inventory.vms[0]
     plain = Context("kvm")
     assert {each.rule for each in findings(vm, plain) if not each.is_known} >= {

@@ -161,6 +161,7 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "drs": ("drsenabled",),
         "drs_behaviour": ("drsdefaultvmbehavior", "drsdefaultvmbehaviour"),
         "drs_rate": ("drsvmotionrate",),
+        "dpm": ("dpmenabled",),
         "evc": ("evc", "evcmode", "currentevc", "currentevcmode", "vmwareevc"),
         "vcenter": _PLACE["vcenter"],
     },

@@ -18,6 +18,7 @@ from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import COSTS, PATHS, TAB_COSTS, TABS, column_name
 from hypertwin.ingest.vmware.rvtools.places import Names, Place, place
 from hypertwin.ingest.vmware.rvtools.tables import Row, Table, Tabs
+from hypertwin.language import SourceCluster
 
 HOST_COUNTER = "vHost/CPU usage %"
 MOST_PCT = 1_000.0
@@ -216,6 +217,7 @@ class Export:
                         drs=_balances(row),
                         drs_threshold=threshold_of_rate(cells.whole(row.get("drs_rate"))),
                         evc=_name(row.get("evc")),
+                        source=SourceCluster(drs=cells.flag(row.get("drs")), dpm=cells.flag(row.get("dpm"))),
                     ),
                 )
         for name, hosts in of_hosts.items():
