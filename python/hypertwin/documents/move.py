@@ -39,6 +39,14 @@ class Finding(TypedDict):
     source: str
 
 
+class Nic(TypedDict):
+    """Network adapter of a VM in the source."""
+
+    network: str | None
+    vlan: int | None
+    """VLAN of the network, 0 for none, or None if unknown."""
+
+
 class MovedVm(TypedDict):
     """A VM and its move."""
 
@@ -54,6 +62,10 @@ class MovedVm(TypedDict):
     """Settings on the target, as the tool makes them."""
     best: dict[str, Any]
     """Settings that are better than those."""
+    networks: list[Nic]
+    """Adapters in their order, or nothing if the source does not tell."""
+    datastores: list[str]
+    """Datastores of the disks."""
     volume_gib: float
     size_known: bool
     """False if the provisioned size counts, because the used one is unknown."""

@@ -34,6 +34,15 @@ class FindingFields:
 
 class Finding(FindingFields, RecordPart): ...
 
+class NicFields:
+    """Network adapter of a VM in the source."""
+
+    network: str | None
+    vlan: int | None
+    """VLAN of the network, 0 for none, or None if unknown."""
+
+class Nic(NicFields, RecordPart): ...
+
 class MovedVmFields:
     """A VM and its move."""
 
@@ -49,6 +58,10 @@ class MovedVmFields:
     """Settings on the target, as the tool makes them."""
     best: Mapping[str, Any]
     """Settings that are better than those."""
+    networks: Sequence[Nic]
+    """Adapters in their order, or nothing if the source does not tell."""
+    datastores: Sequence[str]
+    """Datastores of the disks."""
     volume_gib: float
     size_known: bool
     """False if the provisioned size counts, because the used one is unknown."""

@@ -21,9 +21,10 @@ from hypertwin.language import Vm
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.reclaim import off_of
-from hypertwin.plan.moving import arrived, becomes, calendar, effort, handover, rates, rolling, rules, transfer, waves
+from hypertwin.plan.moving import arrived, becomes, calendar, effort, rates, rolling, rules, transfer, waves
 from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
 from hypertwin.plan.moving.context import Context
+from hypertwin.plan.moving.handover import texts
 from hypertwin.plan.moving.off import Off
 from hypertwin.plan.moving.options import Move
 from hypertwin.plan.moving.rates import Estimate, Tool
@@ -211,7 +212,7 @@ class _Request:
             "copy_s": _range(sum((each.window + each.before for each in planned), rates.ZERO)),
             "end": None if times is None or times.end is None else times.end.isoformat(),
             "latest_end": None if times is None or times.latest_end is None else times.latest_end.isoformat(),
-            "texts": handover.texts(self.to, told, vms),
+            "texts": texts.texts(self.to, told, vms, self.present.scenario.inventory.rules),
             "halving": [transfer.REMEDIES[kind] for kind in dict.fromkeys(each.kind for each in halving.steps)]
             if halving.halved
             else [],
@@ -286,6 +287,8 @@ class _Request:
             ],
             "becomes": {"name": made.name, **made.settings},
             "best": dict(made.best),
+            "networks": [{"network": each.network, "vlan": each.vlan} for each in vm.source.networks or ()],
+            "datastores": sorted({store for each in source.disks if (store := each.datastore)}),
             "volume_gib": source.volume / GIB,
             "size_known": vm.measured.storage_used_bytes is not None,
             "wave": wave,
