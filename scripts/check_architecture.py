@@ -237,6 +237,7 @@ FLOORS: dict[str, list[str]] = {
         "page metric_path terminal xlsx",
         "conditions entities measured movement pools room stations topology",
         "assumed memory topology_svg",
+        "move_beside",
         "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
         " move placement presets refresh simulation sizing cache telemetry",
         "simulation_page",

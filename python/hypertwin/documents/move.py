@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
+from hypertwin.documents.cost import Line
 from hypertwin.documents.refresh import ClusterPlan, TwinState
 
 Target = Literal["proxmox", "kvm", "openshift", "hyperv", "ahv"]
@@ -23,6 +24,91 @@ class Range(TypedDict):
     low: float
     value: float
     high: float
+
+
+Address = Literal["mac", "ip"]
+
+Kept = Literal["yes", "option", "by-hand", "no", "not-known"]
+"""Ways to keep an address: by itself, with an option of the tool, by hand in the guest, not, or not known."""
+
+
+class Keeping(TypedDict):
+    """Fate of an address of some VMs."""
+
+    address: Address
+    kept: Kept
+    vms: int
+    text: str
+    source: str
+    unchecked: str
+    """Parts that no public source confirms, or an empty text."""
+
+
+class Step(TypedDict):
+    """Step of the way back from a wave."""
+
+    mode: str
+    """Mode of the waves that it is for, or an empty text for all."""
+    text: str
+    source: str
+    unchecked: str
+    """Parts that no public source confirms, or an empty text."""
+
+
+class Work(TypedDict):
+    """Work of people for the VMs of an effort class."""
+
+    effort: str
+    vms: int
+    check_days: float
+    """Person-days of checks after the move, by the published time per VM."""
+
+
+class Effort(TypedDict):
+    """Work of people. Only checks after the move have a published time, the same for every class."""
+
+    check_minutes: float
+    """Published minutes per VM."""
+    engineers: int
+    hours_per_day: float
+    classes: list[Work]
+    working_days: float
+    """Working days of all checks with that many engineers."""
+    source: str
+
+
+class Side(TypedDict):
+    """Hosts of a side that need licences."""
+
+    hosts: int
+    processors: int
+    cores: int
+
+
+class OverlapCost(TypedDict):
+    """Cost of the source during the overlap, by the file of prices."""
+
+    currency: str | None
+    lines: list[Line]
+    """Yearly costs of the present hosts."""
+    unpriced: list[str]
+    per_year: float | None
+    amount: Range | None
+    """Cost during the overlap, or None without prices or days."""
+
+
+class Overlap(TypedDict):
+    """Time in which both sides run."""
+
+    days: Range | None
+    """Days from the first wave to the end of acceptance, or None if a wave fits no window."""
+    acceptance_days: list[int]
+    """Shortest and longest time of acceptance."""
+    source: Side
+    target: Side | None
+    """None for unknown hosts, and for the present ones."""
+    cost: OverlapCost | None
+    """None without a file of prices."""
 
 
 class Finding(TypedDict):
@@ -66,6 +152,9 @@ class MovedVm(TypedDict):
     """Adapters in their order, or nothing if the source does not tell."""
     datastores: list[str]
     """Datastores of the disks."""
+    mac: Kept
+    ip: Kept
+    """Addresses after the move."""
     volume_gib: float
     size_known: bool
     """False if the provisioned size counts, because the used one is unknown."""
@@ -160,6 +249,7 @@ class Asked(TypedDict):
     network: str | None
     target_writes: str | None
     start: str | None
+    prices: str | None
 
 
 class Move(TypedDict):
@@ -189,8 +279,14 @@ class Move(TypedDict):
     end: str | None
     """Expected end, ISO 8601."""
     latest_end: str | None
+    addresses: list[Keeping]
+    """Reasons why VMs keep or lose their addresses."""
+    rollback: list[Step]
+    """Way back from each wave, in order."""
+    effort: Effort
+    overlap: Overlap
     texts: dict[str, str]
-    """Text of each wave for the tool that moves, by file name. Names of the user's systems are placeholders."""
+    """Texts by file name: of each wave for the tool that moves, and the way back. Placeholders are capital letters."""
     halving: list[str]
     """Advice that halves the time of the whole copy, if it is followed in full, or nothing without such advice."""
     planner_rule_s: float

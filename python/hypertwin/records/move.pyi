@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from hypertwin.records import RecordPart
+from hypertwin.records.cost import Line
 from hypertwin.records.refresh import ClusterPlan, TwinState
 
 Target: TypeAlias = Literal["proxmox", "kvm", "openshift", "hyperv", "ahv"]
@@ -18,6 +19,95 @@ class RangeFields:
     high: float
 
 class Range(RangeFields, RecordPart): ...
+
+Address: TypeAlias = Literal["mac", "ip"]
+Kept: TypeAlias = Literal["yes", "option", "by-hand", "no", "not-known"]
+
+class KeepingFields:
+    """Fate of an address of some VMs."""
+
+    address: Address
+    kept: Kept
+    vms: int
+    text: str
+    source: str
+    unchecked: str
+    """Parts that no public source confirms, or an empty text."""
+
+class Keeping(KeepingFields, RecordPart): ...
+
+class StepFields:
+    """Step of the way back from a wave."""
+
+    mode: str
+    """Mode of the waves that it is for, or an empty text for all."""
+    text: str
+    source: str
+    unchecked: str
+    """Parts that no public source confirms, or an empty text."""
+
+class Step(StepFields, RecordPart): ...
+
+class WorkFields:
+    """Work of people for the VMs of an effort class."""
+
+    effort: str
+    vms: int
+    check_days: float
+    """Person-days of checks after the move, by the published time per VM."""
+
+class Work(WorkFields, RecordPart): ...
+
+class EffortFields:
+    """Work of people. Only checks after the move have a published time, the same for every class."""
+
+    check_minutes: float
+    """Published minutes per VM."""
+    engineers: int
+    hours_per_day: float
+    classes: Sequence[Work]
+    working_days: float
+    """Working days of all checks with that many engineers."""
+    source: str
+
+class Effort(EffortFields, RecordPart): ...
+
+class SideFields:
+    """Hosts of a side that need licences."""
+
+    hosts: int
+    processors: int
+    cores: int
+
+class Side(SideFields, RecordPart): ...
+
+class OverlapCostFields:
+    """Cost of the source during the overlap, by the file of prices."""
+
+    currency: str | None
+    lines: Sequence[Line]
+    """Yearly costs of the present hosts."""
+    unpriced: Sequence[str]
+    per_year: float | None
+    amount: Range | None
+    """Cost during the overlap, or None without prices or days."""
+
+class OverlapCost(OverlapCostFields, RecordPart): ...
+
+class OverlapFields:
+    """Time in which both sides run."""
+
+    days: Range | None
+    """Days from the first wave to the end of acceptance, or None if a wave fits no window."""
+    acceptance_days: Sequence[int]
+    """Shortest and longest time of acceptance."""
+    source: Side
+    target: Side | None
+    """None for unknown hosts, and for the present ones."""
+    cost: OverlapCost | None
+    """None without a file of prices."""
+
+class Overlap(OverlapFields, RecordPart): ...
 
 class FindingFields:
     """A rule that applies to a VM, or whose facts are unknown."""
@@ -62,6 +152,9 @@ class MovedVmFields:
     """Adapters in their order, or nothing if the source does not tell."""
     datastores: Sequence[str]
     """Datastores of the disks."""
+    mac: Kept
+    ip: Kept
+    """Addresses after the move."""
     volume_gib: float
     size_known: bool
     """False if the provisioned size counts, because the used one is unknown."""
@@ -162,6 +255,7 @@ class AskedFields:
     network: str | None
     target_writes: str | None
     start: str | None
+    prices: str | None
 
 class Asked(AskedFields, RecordPart): ...
 
@@ -192,8 +286,14 @@ class MoveFields:
     end: str | None
     """Expected end, ISO 8601."""
     latest_end: str | None
+    addresses: Sequence[Keeping]
+    """Reasons why VMs keep or lose their addresses."""
+    rollback: Sequence[Step]
+    """Way back from each wave, in order."""
+    effort: Effort
+    overlap: Overlap
     texts: Mapping[str, str]
-    """Text of each wave for the tool that moves, by file name. Names of the user's systems are placeholders."""
+    """Texts by file name: of each wave for the tool that moves, and the way back. Placeholders are capital letters."""
     halving: Sequence[str]
     """Advice that halves the time of the whole copy, if it is followed in full, or nothing without such advice."""
     planner_rule_s: float

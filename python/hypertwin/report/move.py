@@ -9,6 +9,7 @@ from datetime import datetime
 from hypertwin import bands
 from hypertwin.documents.move import Move, MovedVm, Range, Wave
 from hypertwin.documents.refresh import TwinState, Worst
+from hypertwin.report import move_beside as beside
 from hypertwin.report import view as v
 from hypertwin.report.words import count, number, some
 
@@ -63,6 +64,8 @@ def answer(found: Move) -> v.Answer:
     if arrival is not None and arrival["feasible"] and found["family"]:
         more.append(f"The target is simulated as {found['family']}.")
     more.append(_reuse(found))
+    if sized >= total / 2:
+        more.append(beside.sentence(found))
     if found["halving"]:
         more.append(f"To halve the time of the copy: {' '.join(found['halving'])}")
     bad = blocked or (arrival is not None and not arrival["feasible"])
@@ -118,6 +121,10 @@ def view(found: Move) -> v.View:
                 text="Facts that decide these rules, and where they are.",
             ),
             *v.section("waves", "Waves", v.charts(list(_timeline(found))), _waves(found)),
+            *v.section("addresses", "Addresses", beside.addresses(found), text=beside.ADDRESSES),
+            *v.section("rollback", "Way back", beside.rollback(found), closed=True),
+            *v.section("overlap", "Both sides at once", beside.sides(found), beside.costs(found), text=beside.BOTH),
+            *v.section("work", "Work of people", beside.work(found), text=beside.WORK),
             *v.section("target", "Speed on the target", _target(found), _causes(found)),
             *v.section(
                 "rolling", "Hosts one after another", v.charts(list(_peaks(found))), _steps(found), text=_ROLLING
@@ -135,7 +142,7 @@ def view(found: Move) -> v.View:
                 else []
             ),
         ],
-        "assumptions": [f"Times are those of: {found['tool']}."],
+        "assumptions": [f"Times are those of: {found['tool']}.", beside.checks(found)],
         "brief": ["rules", "waves"],
     }
 
@@ -266,6 +273,7 @@ def _waves(found: Move) -> Sequence[v.Block]:
         v.words("begin", "begin"),
         v.words("end", "latest end"),
         v.badges("fits", "fits"),
+        v.words("networks", "networks on both sides", text="After the wave. They need one broadcast domain."),
         v.words("first", "VMs", secondary=True),
     ]
     rows = [_wave(wave) for wave in found["waves"]]
@@ -286,6 +294,7 @@ def _wave(wave: Wave) -> v.Row:
         "begin": _day(wave["begin"]),
         "end": _day(wave["latest_end"]),
         "fits": v.badge("yes", "good") if wave["fits"] else v.badge("can exceed", "warn"),
+        "networks": some(wave["networks"], 2),
         "first": some(wave["vms"], 3),
     }
 
@@ -408,6 +417,8 @@ def _vms(found: Move) -> Sequence[v.Block]:
         v.figures("wave", "wave"),
         v.figures("volume", "data", "GiB"),
         v.figures("downtime", "downtime", "min"),
+        v.badges("mac", "MAC", secondary=True),
+        v.badges("ip", "IP", secondary=True),
         v.words("host", "host", secondary=True),
         v.words("findings", "rules"),
     ]
@@ -428,6 +439,8 @@ def _vm(vm: MovedVm) -> v.Row:
         "wave": vm["wave"],
         "volume": vm["volume_gib"],
         "downtime": None if off is None else v.figure(off["value"] / 60, ends=(off["low"] / 60, off["high"] / 60)),
+        "mac": v.badge(*beside.KEPT[vm["mac"]]),
+        "ip": v.badge(*beside.KEPT[vm["ip"]]),
         "host": vm["host"],
         "findings": some(known, 3),
     }
@@ -499,6 +512,8 @@ def csv(found: Move) -> str:
             "effort": vm["effort"],
             "target_name": vm["becomes"].get("name", ""),
             "wave": vm["wave"],
+            "mac": vm["mac"],
+            "ip": vm["ip"],
             "volume_gib": vm["volume_gib"],
             "downtime_s": None if vm["downtime_s"] is None else vm["downtime_s"]["value"],
             "rules": "; ".join(each["rule"] for each in vm["findings"] if each["known"]),

@@ -14,7 +14,10 @@
 | `proxmox.py` | a VM as the importer of Proxmox VE makes it, and as it is best |
 | `elsewhere.py` | a VM on the other targets |
 | `becomes.py` | a VM on any target |
-| `effort.py` | effort class of a VM |
+| `addresses.py` | MAC and IP addresses of a VM, kept or not |
+| `rollback.py` | the way back from a wave |
+| `overlap.py` | days in which both sides run, and the cost of the source in them |
+| `effort.py` | effort class of a VM, and work of people |
 | `rates.py` | published figures, rates and limits of tools (`library/moving/rates.yaml`) |
 | `sharing.py` | streams that share hosts, datastores, network and target, with slots |
 | `transfer.py` | time of copying a set of VMs, what limits it, and downtime |

@@ -13,6 +13,8 @@ from hypertwin import _core
 from hypertwin import scenario as scenarios
 from hypertwin.answers import Answer
 from hypertwin.arguments import asks
+from hypertwin.cost import prices as cost_prices
+from hypertwin.cost.prices import Prices
 from hypertwin.documents import move as documents
 from hypertwin.documents.refresh import TwinState
 from hypertwin.errors import fail
@@ -21,12 +23,25 @@ from hypertwin.language import Vm
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.reclaim import off_of
-from hypertwin.plan.moving import arrived, becomes, calendar, effort, rates, rolling, rules, transfer, waves
+from hypertwin.plan.moving import (
+    addresses,
+    arrived,
+    becomes,
+    calendar,
+    effort,
+    overlap,
+    rates,
+    rollback,
+    rolling,
+    rules,
+    transfer,
+    waves,
+)
 from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
 from hypertwin.plan.moving.context import Context
 from hypertwin.plan.moving.handover import texts
 from hypertwin.plan.moving.off import Off
-from hypertwin.plan.moving.options import Move
+from hypertwin.plan.moving.options import MAX_DAYS, Move
 from hypertwin.plan.moving.rates import Estimate, Tool
 from hypertwin.plan.moving.target import TITLES
 from hypertwin.plan.placement.problem import Problem
@@ -104,6 +119,7 @@ class _Request:
     copy_limits: transfer.Limits
     windows: tuple[calendar.Window, ...]
     dates: calendar.Calendar | None
+    prices: Prices | None
 
     @staticmethod
     def of(given: Given, options: Move) -> _Request:
@@ -132,7 +148,11 @@ class _Request:
         freezes = tuple(calendar.Freeze.parse(each) for each in _texts(options.freeze))
         dates = None if options.start is None else calendar.Calendar(_start(options.start), windows, freezes)
         copy_limits = transfer.Limits(_rate("network", options.network), _rate("target_writes", options.target_writes))
-        return _Request(options, present, limits, target, copy_limits, windows, dates)
+        days = options.acceptance
+        if days is not None and not 0 <= days <= MAX_DAYS:
+            fail("out-of-range", "acceptance", days, f"0 to {MAX_DAYS}", "write a number of days")
+        prices = None if options.prices is None else cost_prices.read(options.prices)
+        return _Request(options, present, limits, target, copy_limits, windows, dates, prices)
 
     @property
     def to(self) -> documents.Target:
@@ -212,7 +232,12 @@ class _Request:
             "copy_s": _range(sum((each.window + each.before for each in planned), rates.ZERO)),
             "end": None if times is None or times.end is None else times.end.isoformat(),
             "latest_end": None if times is None or times.latest_end is None else times.latest_end.isoformat(),
-            "texts": texts.texts(self.to, told, vms, self.present.scenario.inventory.rules),
+            "addresses": self._addresses(),
+            "rollback": list(rollback.steps(self.to)),
+            "effort": effort.work(vm["effort"] for vm in vms),
+            "overlap": self._overlap(planned, times),
+            "texts": texts.texts(self.to, told, vms, self.present.scenario.inventory.rules)
+            | {rollback.FILE: rollback.text(self.to, told, vms, _acceptance(self.options.acceptance))},
             "halving": [transfer.REMEDIES[kind] for kind in dict.fromkeys(each.kind for each in halving.steps)]
             if halving.halved
             else [],
@@ -273,7 +298,7 @@ class _Request:
             "host": vm.host,
             "power": self._power(vm),
             "verdict": _verdict(found),
-            "effort": effort.effort(vm, found).effort or "not known",
+            "effort": effort.effort(vm, found).effort or effort.UNKNOWN,
             "findings": [
                 {
                     "rule": each.rule,
@@ -292,11 +317,37 @@ class _Request:
             "volume_gib": source.volume / GIB,
             "size_known": vm.measured.storage_used_bytes is not None,
             "wave": wave,
+            "mac": addresses.keeping(vm, "mac", self.context).kept,
+            "ip": addresses.keeping(vm, "ip", self.context).kept,
             "downtime_s": None if off is None or vm.name in self.context.off else _range(off),
         }
 
     def _power(self, vm: Vm) -> documents.Power:
         return "template" if vm.name in self.off.templates else "off" if vm.name in self.context.off else "on"
+
+    def _addresses(self) -> list[documents.Keeping]:
+        counts = Counter(
+            (address, addresses.keeping(vm, address, self.context))
+            for address in addresses.ADDRESSES
+            for vm in self.vms
+        )
+        return [
+            {
+                "address": address,
+                "kept": each.kept,
+                "vms": count,
+                "text": each.text,
+                "source": each.source,
+                "unchecked": each.unchecked,
+            }
+            for (address, each), count in counts.items()
+        ]
+
+    def _overlap(self, planned: Sequence[waves.Wave], times: calendar.Dates | None) -> documents.Overlap:
+        needs = list(map(_needs, planned))
+        found = times or calendar.dates(needs, calendar.Calendar(EPOCH, self.windows))
+        hosts = self.target.inventory.hosts if self.target is not None else ()
+        return overlap.overlap(found, self.present, hosts, self.options.acceptance, self.prices)
 
     def _asked(self) -> documents.Asked:
         options = self.options
@@ -310,6 +361,7 @@ class _Request:
             "network": options.network,
             "target_writes": options.target_writes,
             "start": options.start,
+            "prices": None if options.prices is None else str(options.prices),
         }
 
     def _arrival(self) -> documents.Arrival | None:
@@ -419,6 +471,9 @@ class _Request:
             notes.insert(0, f"{TITLES[self.to]} has no model here: no word on performance.")
         if found["arrival"] is None and found["family"]:
             notes.append("Without --target or --reuse-hosts, the target cluster is not checked.")
+        if found["volume_gib"]:
+            size = f"{found['volume_gib']:,.0f} GiB in all, by wave as moved"
+            notes.append(f"Backup products see new VMs, so the first backup of each is full: {size}.")
         unknown = sum(not vm["size_known"] for vm in found["vms"])
         if unknown:
             notes.append(f"The used storage of {unknown:,} VMs is unknown: their provisioned size counts, if known.")
@@ -485,6 +540,10 @@ def _rate(path: str, given: str | None) -> float | None:
         return _core.bandwidth_bytes_per_s(given)
     except ValueError as error:
         fail("bad-quantity", path, given, str(error), "write a rate with its unit, such as 10 Gb/s or 800 MB/s")
+
+
+def _acceptance(days: int | None) -> str:
+    return f"{days} days" if days is not None else "{} to {} days".format(*rollback.ACCEPTANCE_DAYS)
 
 
 def _start(given: str) -> datetime:

@@ -7,16 +7,21 @@ Findings raise the class [an assumption of this project]: what blocks a VM makes
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hypertwin.documents import move as documents
 from hypertwin.language import Vm
 from hypertwin.plan.moving.rules import Finding
 
 Class = Literal["easy", "medium", "hard", "database"]
 CLASSES: tuple[Class, ...] = ("easy", "medium", "hard", "database")
+UNKNOWN = "not known"
+"""Class of a VM with an unknown operating system and without findings."""
 SOURCE = "kubev2v/migration-planner, pkg/estimations/complexity at 6aff4ab9 (2026-08)"
 TIB = 2**40
 TIERS_TIB = (10, 20, 50)
@@ -32,6 +37,11 @@ _SYSTEMS: tuple[tuple[str, int], ...] = (
 )
 _MATRIX = {1: (1, 1, 3, 3), 2: (2, 2, 3, 3), 3: (2, 2, 3, 3), 4: (4, 4, 4, 4)}
 """Score by operating system and tier of disk sizes, from small to large."""
+
+
+CHECK_MINUTES, ENGINEERS, HOURS_PER_DAY = 60.0, 10, 8.0
+"""Published time of checks after the move per VM, engineers, and hours of a working day. Classes do not change them."""
+CHECK_SOURCE = "kubev2v/migration-planner, postMigration.go of pkg/estimations at 6aff4ab9 (2026-08)"
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,25 @@ def effort(vm: Vm, found: Sequence[Finding]) -> Effort:
         disk_tib=None if size is None else size / TIB,
         reasons=tuple(reasons),
     )
+
+
+def work(classes: Iterable[str]) -> documents.Effort:
+    """Return the work of people for VMs with these effort classes. The time of changes is not published."""
+    counts = Counter(classes)
+    order = [*CLASSES, UNKNOWN]
+    day = 60 * HOURS_PER_DAY
+    return {
+        "check_minutes": CHECK_MINUTES,
+        "engineers": ENGINEERS,
+        "hours_per_day": HOURS_PER_DAY,
+        "classes": [
+            {"effort": name, "vms": counts[name], "check_days": counts[name] * CHECK_MINUTES / day}
+            for name in order
+            if counts[name]
+        ],
+        "working_days": float(math.ceil(counts.total() * CHECK_MINUTES / ENGINEERS / day)),
+        "source": CHECK_SOURCE,
+    }
 
 
 def os_score(vm: Vm) -> int | None:

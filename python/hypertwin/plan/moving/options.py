@@ -12,6 +12,9 @@ from hypertwin.execution.options import Runs
 from hypertwin.plan.capacity.options import Counting
 from hypertwin.run import LabelledProgress
 
+MAX_DAYS = 3650
+"""Maximum number of days for which source VMs are kept."""
+
 
 def _target(name: str | Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
     return () if name is None else (Path(name),)
@@ -47,5 +50,18 @@ class Move(Counting, Runs):
         str | Sequence[str] | None, Option("VMs with the same tag move in one wave, e.g. 'app-*'; repeatable.", "TAG")
     ] = None
     pilot: Annotated[int, Option("VMs of the pilot wave at most; 0 for none.", "N", least=0, most=1000)] = 10
+    prices: Annotated[
+        str | Path | None,
+        Option("Prices of the present hosts, for the overlap: hypertwin init --prices.", "PRICES.yaml", files=_target),
+    ] = None
+    acceptance: Annotated[
+        int | None,
+        Option(
+            "Days to keep source VMs after the last wave (default: 14 to 28).",
+            "DAYS",
+            least=0,
+            most=MAX_DAYS,
+        ),
+    ] = None
     progress: LabelledProgress | None = None
     """Function called with a label, the number of completed steps, and the number of all steps."""

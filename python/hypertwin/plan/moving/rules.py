@@ -59,10 +59,17 @@ class Finding:
 
 
 @cache
+def file(target: Target) -> Mapping[str, Any]:
+    """Return the file of a target."""
+    path = FOLDER / f"{target}.yaml"
+    found: Mapping[str, Any] = yaml_file.parse(path.read_text(encoding="utf-8"), path.name).root.data()
+    return found
+
+
+@cache
 def rules(target: Target) -> Sequence[Rule]:
     """Return the rules of a target, in the order of its file."""
-    path = FOLDER / f"{target}.yaml"
-    data = yaml_file.parse(path.read_text(encoding="utf-8"), path.name).root.data()
+    data = file(target)
     sources: Mapping[str, str] = data["sources"]
     return tuple(
         Rule(**{**entry, "id": name, "source": sources[entry["source"]]}) for name, entry in data["rules"].items()

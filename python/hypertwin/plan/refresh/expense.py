@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from hypertwin import language
 from hypertwin.cost import sensitivity as sensitivities
 from hypertwin.cost import years
 from hypertwin.cost.estate import Cluster, Estate, Hosts, Vm
@@ -36,7 +37,7 @@ def costs(
 
     The last cluster has some `hosts` more, or fewer, of the type `more`. Energy then grows with the number of hosts.
     """
-    clusters = [_cluster(each, types) for each in made]
+    clusters = [cluster(each.problem.cluster, each.problem.hosts, each.problem.vms, types) for each in made]
     whole = Estate(tuple(clusters)).host_count
     if hosts:
         last = clusters[-1]
@@ -51,14 +52,15 @@ def costs(
     )
 
 
-def _cluster(made: Made, types: Sequence[HostType]) -> Cluster:
+def cluster(name: str, hosts: Sequence[Host], vms: Sequence[language.Vm], types: Sequence[HostType]) -> Cluster:
+    """Return a cluster to count. Hosts of no host type are present ones."""
     counts: dict[Hosts, int] = {}
-    for host in made.problem.hosts:
+    for host in hosts:
         one = _hosts(host, {each.name: each for each in types})
         counts[one] = counts.get(one, 0) + 1
-    hosts = (Hosts(**{**vars(one), "count": count}) for one, count in counts.items())
-    vms = tuple(Vm(vm.name, vm.called, vm.vcpus, vm.guest_os, vm.products) for vm in made.problem.vms)
-    return Cluster(made.problem.cluster, tuple(hosts), vms)
+    counted = (Hosts(**{**vars(one), "count": count}) for one, count in counts.items())
+    guests = tuple(Vm(vm.name, vm.called, vm.vcpus, vm.guest_os, vm.products) for vm in vms)
+    return Cluster(name, tuple(counted), guests)
 
 
 def _hosts(host: Host, types: Mapping[str, HostType]) -> Hosts:

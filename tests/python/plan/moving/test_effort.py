@@ -9,7 +9,7 @@ from tests.python.plan.moving.vms import GIB, SAS, UNMEASURED, disks, vm
 
 from hypertwin.language import MeasuredVm, SourceDisk, SourceVm
 from hypertwin.plan.moving.context import Context
-from hypertwin.plan.moving.effort import effort, os_score
+from hypertwin.plan.moving.effort import effort, os_score, work
 from hypertwin.plan.moving.rules import Finding, Severity, findings
 
 TIB = 1024 * GIB
@@ -111,3 +111,16 @@ def test_the_reasons_are_told() -> None:
     assert found.reasons[0] == "operating system: 1 of 4"
     assert "2 findings that block the move" in found.reasons
     assert effort(vm(), ()).reasons == ("operating system not rated",)
+
+
+def test_checks_take_the_published_time_whatever_the_class() -> None:
+    """60 minutes a VM: 100 VMs are 12.5 days of 8 hours, and two working days of ten engineers."""
+    found = work(["hard"] * 60 + ["not known"] * 40)
+    assert [(each["effort"], each["vms"], each["check_days"]) for each in found["classes"]] == [
+        ("hard", 60, 7.5),
+        ("not known", 40, 5.0),
+    ]
+    assert found["working_days"] == 2
+    assert work(["easy"] * 80)["working_days"] == 1
+    assert work(["easy"] * 81)["working_days"] == 2
+    assert work([])["working_days"] == 0

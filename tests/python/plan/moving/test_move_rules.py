@@ -272,8 +272,12 @@ def test_the_order_is_blockers_first_and_known_before_unknown() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_file_of_a_target(target: Target) -> None:
     data = yaml.safe_load((FOLDER / f"{target}.yaml").read_text())
-    assert set(data) == {"sources", "rules"}
-    assert {entry["source"] for entry in data["rules"].values()} == set(data["sources"])
+    assert set(data) == {"sources", "rules", "addresses", "rollback"}
+    beside = [*data["addresses"]["mac"], *data["addresses"]["ip"], *data["rollback"]]
+    assert {entry["source"] for entry in (*data["rules"].values(), *beside)} == set(data["sources"])
+    for entry in beside:
+        for sentence in re.split(r"(?<=[.!?]) ", f"{entry['text']} {entry.get('unchecked', '')}"):
+            assert len(sentence.split()) <= 25, sentence
     for name, entry in data["rules"].items():
         optional = {"before", "unchecked", "parameters"}
         assert {"severity", "condition", "consequence", "source"} <= set(entry) <= {*Rule.__dataclass_fields__} - {"id"}
