@@ -23,7 +23,8 @@ from hypertwin.errors import HypertwinError, SourceError, UnreachableError
 from hypertwin.ingest import formats, sources
 from hypertwin.ingest.inventory import Cluster, Inventory, Rule, Snapshots, VirtualDisk
 from hypertwin.ingest.telemetry import Reading
-from hypertwin.ingest.vmware import vsphere
+from hypertwin.ingest.vmware import vcenter_source, vsphere
+from hypertwin.language import SourceCluster
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SAMPLES = 3
@@ -210,6 +211,14 @@ def test_machines(inventory: Inventory) -> None:
     assert len(vms) == 10
 
 
+def test_port_groups_of_distributed_switches(cluster: Server) -> None:
+    from pyVmomi import vim
+
+    with vsphere.connected(cluster.address()) as session:
+        found = vcenter_source.port_groups(session, vim).values()
+    assert ("DC0_DVPG0", "DVS0") in {(each.name, each.switch) for each in found}
+
+
 def test_rules_and_datastores(inventory: Inventory) -> None:
     assert list(inventory.rules) == [
         Rule("apart", "keep-apart", ("web-1", "web-2"), (), True),
@@ -222,6 +231,7 @@ def test_rules_and_datastores(inventory: Inventory) -> None:
     assert store.capacity_bytes and store.free_bytes
     assert store.provisioned_bytes == store.capacity_bytes - store.free_bytes + 2**40
     said: dict[str, Any] = {"admission_policy": "slots", "restarts_by": "fdm", "drs": True}
+    said["source"] = SourceCluster(drs=True, all_rules=True)
     assert list(inventory.clusters) == [Cluster("DC0_C0", "DC0", True, True, 1, "intel-ivybridge", **said)]
     assert not inventory.gaps
 

@@ -95,21 +95,29 @@ class PortGroup:
 
 
 def port_groups(session: Session, vim: Any) -> Mapping[str, PortGroup]:
-    """Return the port groups of all distributed switches, by identifier."""
+    """Return the port groups of all distributed switches, by identifier. A host alone has none, and can refuse."""
+    try:
+        return dict(_port_groups(session, vim))
+    except vsphere.FaultError:
+        return {}
+
+
+def _port_groups(session: Session, vim: Any) -> Iterator[tuple[str, PortGroup]]:
     root = session.content.rootFolder
     switches = {
         vsphere.moid(one): vsphere.plain_name(values.get("name", ""))
         for one, values in session.objects(vim.DistributedVirtualSwitch, ("name",), root)
     }
     paths = ("name", "config.distributedVirtualSwitch", "config.defaultPortConfig")
-    return {
-        vsphere.moid(one): PortGroup(
-            vsphere.plain_name(values.get("name", "")),
-            switches.get(vsphere.moid(values.get("config.distributedVirtualSwitch"))) or None,
-            whole(get(get(values.get("config.defaultPortConfig"), "vlan"), "vlanId"), 0, MAX_VLAN),
+    for one, values in session.objects(vim.dvs.DistributedVirtualPortgroup, paths, root):
+        yield (
+            vsphere.moid(one),
+            PortGroup(
+                vsphere.plain_name(values.get("name", "")),
+                switches.get(vsphere.moid(values.get("config.distributedVirtualSwitch"))) or None,
+                whole(get(get(values.get("config.defaultPortConfig"), "vlan"), "vlanId"), 0, MAX_VLAN),
+            ),
         )
-        for one, values in session.objects(vim.dvs.DistributedVirtualPortgroup, paths, root)
-    }
 
 
 def keys_of_ports(devices: Sequence[Any]) -> tuple[str, ...]:

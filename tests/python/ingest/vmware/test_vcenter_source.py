@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from hypertwin.ingest.vmware import vcenter, vcenter_source
+from hypertwin.ingest.vmware import vcenter, vcenter_source, vsphere
 from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, SourceVm
 from hypertwin.plan.moving import devices
 
@@ -144,6 +144,14 @@ def test_port_groups_have_one_vlan_or_none() -> None:
         **dict.fromkeys(("trunk", "unset", "odd")),
     }
     assert {group.switch for group in found.values()} == {"prod/dvs"}
+
+
+def test_a_host_that_refuses_distributed_switches_has_none() -> None:
+    class Refuses(Answers):
+        def objects(self, kind: Any, paths: Any, root: Any) -> Any:
+            raise vsphere.FaultError("InvalidArgument")
+
+    assert vcenter_source.port_groups(Refuses(), vim) == {}  # type: ignore[arg-type]
 
 
 def test_affinity_is_known_only_with_its_property() -> None:
