@@ -58,7 +58,11 @@ def texts(rules: Sequence[Rule], vms: Mapping[str, MovedVm]) -> dict[str, str]:
     nodes = shell.table("node", "node of the target for a host of the source", shell.numbered(tuple(hosts), "NODE"))
     begin = f"{shell.HEAD}# Run it after the last wave, either this text or the other. "
     common = f"{shell.STRICT}\n{nodes}{_LOCATE}"
-    ha = "For the HA manager of Proxmox VE 9.\n# A should rule of affinity between VMs becomes strict."
+    ha = (
+        "For the HA manager of Proxmox VE 9.\n"
+        "# A should rule of affinity between VMs becomes strict. The HA manager starts VMs that run in the source.\n"
+        "# Before version 9 there are no rules between VMs, and groups bind VMs to nodes: ha-manager groupadd."
+    )
     proxlb = "Tags for ProxLB.\n# A rule that bans hosts has none."
     return {
         "rules-ha.sh": "".join(
