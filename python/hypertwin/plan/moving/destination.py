@@ -1,0 +1,147 @@
+"""The target cluster as a document: hosts of all VMs, simulated figures before and after, and steps of reused hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hypertwin.documents import move as documents
+from hypertwin.documents.refresh import TwinState
+from hypertwin.errors import fail
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.moving import arrived, rolling
+from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
+from hypertwin.plan.moving.options import Move
+from hypertwin.plan.placement.problem import Problem
+from hypertwin.plan.refresh import judged, speed
+from hypertwin.plan.refresh.described import present_cluster
+from hypertwin.plan.refresh.fewest import Made
+from hypertwin.plan.refresh.planning import Planner
+from hypertwin.plan.refresh.present import Present
+from hypertwin.plan.refresh.speed import work_per_cycle
+from hypertwin.scenario import Scenario
+
+LOAN = "loan"
+"""Host group of hosts on loan."""
+
+FOREIGN_POOLS = ("vsan",)
+"""Kinds of pools that exist on ESXi hosts only."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Target of a move."""
+
+    options: Move
+    present: Present
+    limits: Limits
+    target: Scenario | None
+    """Hosts and storage of the target, or None if the present hosts are reused."""
+
+    def document(self) -> documents.Arrival:
+        """Return the target cluster. Raises ScenarioError."""
+        data = self.present.scenario.as_written()
+        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
+        present = speed.of_present(self.present.hosts, self.present.reference)
+        if self.target is not None:
+            hosts, sections = target_hosts(self.target)
+            speeds = present | speed.of_present(self.target.inventory.hosts, self.present.reference)
+        else:
+            foreign = [name for name, pool in (own.get("storage") or {}).items() if pool["kind"] in FOREIGN_POOLS]
+            if foreign:
+                hint = "describe hosts and storage of the target in a file, and give it with `target`"
+                fail("one-of", "reuse_hosts", f"pool {foreign[0]} (vSAN)", "storage that the target has", hint)
+            hosts, sections, speeds = reused_hosts(self.present), own, present
+        cycles = work_per_cycle(speeds)
+        found = arrived.arrive(
+            self.present,
+            arrival(self.present, hosts, sections, cycles),
+            self.limits,
+            self.options.memory_demand,
+            cycles,
+        )
+        planner = Planner(self.present, self.limits, self.options.memory_demand, speeds, None, lambda _: None)
+        befores = [planner.as_is(self.present.scenario, state.cluster) for state in self.present.states]
+        return self._arrived(found, befores, cycles)
+
+    def _arrived(
+        self, found: arrived.Arrived, befores: Sequence[Made], cycles: Mapping[str, float]
+    ) -> documents.Arrival:
+        document: documents.Arrival = {
+            "hosts": len(found.made.problem.hosts),
+            "feasible": found.place is not None,
+            "reason": found.reason,
+            "cluster": None,
+            "dropped": list(found.arrival.dropped),
+            "before": None,
+            "after": None,
+            "failure": None,
+            "failed": [],
+            "causes": [],
+            "rolling": self._rolling(befores, cycles),
+        }
+        if found.place is None:
+            return document
+        document["cluster"] = present_cluster(found.made, place=found.place)
+        if self.options.twin == "off":
+            return document
+        twin = arrived.simulated(
+            self.present,
+            befores,
+            found,
+            cycles,
+            failing=self.options.twin == "failure",
+            replications=self.options.replications,
+            progress=self.options.progress,
+        )
+        count = len(self.present.vms)
+        document["before"] = _state(twin.before, None, count)
+        document["after"] = _state(twin.after, twin.before, count)
+        document["failure"] = _state(twin.failure, twin.before, count) if twin.failure else None
+        document["failed"] = list(twin.failed)
+        document["causes"] = arrived.causes(twin)
+        return document
+
+    def _rolling(self, befores: Sequence[Made], cycles: Mapping[str, float]) -> documents.Rolling | None:
+        """Return the steps of reusing the hosts, or None for other hosts and for several clusters."""
+        if not self.options.reuse_hosts or len(befores) != 1:
+            return None
+        (before,) = befores
+        used = before.problem.loads(before.problem.at)[:, -1]
+        order = sorted(range(len(before.problem.hosts)), key=lambda host: (used[host], host))
+        tell = self.options.progress
+        return rolling.rolling(
+            rolling.Side(before.problem, tuple(order)),
+            lambda loans: self._converted(before.problem, order, cycles, loans),
+            self.limits.failures,
+            (lambda text: tell(text, 0, 0)) if tell is not None else (lambda _: None),
+        )
+
+    def _converted(
+        self, before: Problem, order: Sequence[int], cycles: Mapping[str, float], loans: int
+    ) -> rolling.Side:
+        """Return the target side: hosts on loan like the largest host type, then the present ones."""
+        data = self.present.scenario.as_written()
+        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
+        hosts = reused_hosts(self.present)
+        if loans:
+            hosts[LOAN] = {**hosts[self.present.reference.group], "count": loans}
+        made = arrived.arrive(
+            self.present,
+            arrival(self.present, hosts, own, {LOAN: cycles[self.present.reference.group], **cycles}),
+            self.limits,
+            self.options.memory_demand,
+            cycles,
+        ).made.problem
+        number = {host.name: at for at, host in enumerate(made.hosts)}
+        lent = [at for at, host in enumerate(made.hosts) if host.group == LOAN]
+        return rolling.Side(made, (*lent, *(number[before.hosts[each].name] for each in order)))
+
+
+def _state(figures: Sequence[judged.Figures], before: Sequence[judged.Figures] | None, vms: int) -> TwinState:
+    return {
+        "ready_pct": judged.worst(figures, judged.READY),
+        "costop_pct": judged.worst(figures, judged.COSTOP),
+        "response_ms_p99": judged.worst(figures, judged.RESPONSE),
+        "response": None if before is None else judged.compared(before, figures, vms),
+    }
