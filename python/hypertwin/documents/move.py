@@ -83,11 +83,38 @@ class Wave(TypedDict):
 
 
 class Cause(TypedDict):
-    """Part of the change of response times."""
+    """Part of the change of VMs on the target. The parts are in order, and each has all before it."""
 
     name: str
-    ratio: float
-    """Median ratio of response times by this part alone."""
+    """Mechanism, or several that cannot be simulated one by one."""
+    ratio: float | None
+    """Factor on the median response time (p99). All factors multiply to the whole. None without response times."""
+    vms: int
+    """VMs with a noticed change of which this part is the largest."""
+
+
+Metric = Literal["response_ms_p99", "ready_pct", "io_latency_ms", "throughput_per_s"]
+
+
+class Change(TypedDict):
+    """Figure of a VM before and after the move, without a failure."""
+
+    before: float | None
+    after: float | None
+    steps: list[float | None]
+    """Figure after each of `causes`, or of the target alone if no change was noticed."""
+    noticed: bool
+    """True if the figure changes by more than a tenth, and ready time also is 1% or more."""
+    cause: str | None
+    """Name of the largest part of a noticed change."""
+
+
+class VmChange(TypedDict):
+    """A VM before and after the move."""
+
+    name: str
+    figures: dict[Metric, Change]
+    """Simulated figures. A VM without I/O to simulated storage has no latency, an idle one no response time."""
 
 
 class RollingStep(TypedDict):
@@ -126,6 +153,9 @@ class Arrival(TypedDict):
     failure: TwinState | None
     failed: list[str]
     causes: list[Cause]
+    """Parts of the change, in order, or nothing if no figure of a VM changes noticeably."""
+    vms: list[VmChange]
+    """VMs that do work in the simulation."""
     rolling: Rolling | None
     """Steps of --reuse-hosts, or None for other hosts and for several clusters."""
 

@@ -21,6 +21,7 @@
 | `calendar.py` | dates of waves |
 | `arrival.py` | scenario of the VMs on the target |
 | `arrived.py` | hosts of all VMs on the target, and the figures of a simulation before and after |
+| `causes.py` | mechanisms of a change, by a chain of clusters between before and after |
 | `rolling.py` | reuse of the present hosts, one after another |
 | `destination.py` | the target cluster as a document |
 | `handover.py` | texts of waves for tools: Forklift, virt-v2v, qm |

@@ -9,8 +9,8 @@ from hypertwin.documents import move as documents
 from hypertwin.documents.refresh import TwinState
 from hypertwin.errors import fail
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.moving import arrived, rolling
-from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
+from hypertwin.plan.moving import arrived, causes, rolling
+from hypertwin.plan.moving.arrival import arrival, foreign_pools, reused_hosts, storage, target_hosts
 from hypertwin.plan.moving.options import Move
 from hypertwin.plan.placement.problem import Problem
 from hypertwin.plan.refresh import judged, speed
@@ -23,9 +23,6 @@ from hypertwin.scenario import Scenario
 
 LOAN = "loan"
 """Host group of hosts on loan."""
-
-FOREIGN_POOLS = ("vsan",)
-"""Kinds of pools that exist on ESXi hosts only."""
 
 
 @dataclass(frozen=True)
@@ -40,27 +37,26 @@ class Destination:
 
     def document(self) -> documents.Arrival:
         """Return the target cluster. Raises ScenarioError."""
-        data = self.present.scenario.as_written()
-        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
+        own = storage(self.present.scenario)
         present = speed.of_present(self.present.hosts, self.present.reference)
         if self.target is not None:
             hosts, sections = target_hosts(self.target)
-            speeds = present | speed.of_present(self.target.inventory.hosts, self.present.reference)
+            theirs = speed.of_present(self.target.inventory.hosts, self.present.reference)
         else:
-            foreign = [name for name, pool in (own.get("storage") or {}).items() if pool["kind"] in FOREIGN_POOLS]
+            foreign = foreign_pools(self.present.scenario)
             if foreign:
                 hint = "describe hosts and storage of the target in a file, and give it with `target`"
                 fail("one-of", "reuse_hosts", f"pool {foreign[0]} (vSAN)", "storage that the target has", hint)
-            hosts, sections, speeds = reused_hosts(self.present), own, present
-        cycles = work_per_cycle(speeds)
+            hosts, sections, theirs = reused_hosts(self.present), own, present
+        cycles = work_per_cycle(present)
         found = arrived.arrive(
             self.present,
-            arrival(self.present, hosts, sections, cycles),
+            arrival(self.present, hosts, sections, cycles, work_per_cycle(theirs)),
             self.limits,
             self.options.memory_demand,
             cycles,
         )
-        planner = Planner(self.present, self.limits, self.options.memory_demand, speeds, None, lambda _: None)
+        planner = Planner(self.present, self.limits, self.options.memory_demand, present, None, lambda _: None)
         befores = [planner.as_is(self.present.scenario, state.cluster) for state in self.present.states]
         return self._arrived(found, befores, cycles)
 
@@ -78,6 +74,7 @@ class Destination:
             "failure": None,
             "failed": [],
             "causes": [],
+            "vms": [],
             "rolling": self._rolling(befores, cycles),
         }
         if found.place is None:
@@ -99,7 +96,8 @@ class Destination:
         document["after"] = _state(twin.after, twin.before, count)
         document["failure"] = _state(twin.failure, twin.before, count) if twin.failure else None
         document["failed"] = list(twin.failed)
-        document["causes"] = arrived.causes(twin)
+        document["vms"] = causes.changes(twin.before, twin.parts or [causes.Part("", twin.after)])
+        document["causes"] = causes.causes(document["vms"], twin.parts)
         return document
 
     def _rolling(self, befores: Sequence[Made], cycles: Mapping[str, float]) -> documents.Rolling | None:
@@ -121,14 +119,13 @@ class Destination:
         self, before: Problem, order: Sequence[int], cycles: Mapping[str, float], loans: int
     ) -> rolling.Side:
         """Return the target side: hosts on loan like the largest host type, then the present ones."""
-        data = self.present.scenario.as_written()
-        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
+        own = storage(self.present.scenario)
         hosts = reused_hosts(self.present)
         if loans:
             hosts[LOAN] = {**hosts[self.present.reference.group], "count": loans}
         made = arrived.arrive(
             self.present,
-            arrival(self.present, hosts, own, {LOAN: cycles[self.present.reference.group], **cycles}),
+            arrival(self.present, hosts, own, cycles, {LOAN: cycles[self.present.reference.group], **cycles}),
             self.limits,
             self.options.memory_demand,
             cycles,

@@ -149,7 +149,7 @@ def _workload(
 ) -> str:
     """Return the name of a workload as measured on a host. Adds it if it is new."""
     clock = entry.get("reference_clock")
-    hz = round((host.clock_hz if clock is None else _core.frequency_hz(clock)) * speed)
+    hz = round((host.clock_hz if clock is None else _core.frequency_hz(clock)) * speed / host.work_per_cycle)
     if (name, hz) not in names:
         own = name if name not in workloads else f"{name}-{len(workloads)}"
         names[name, hz] = own
