@@ -21,6 +21,7 @@ the browser, because users browse a sweep there.
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures, compared with the twin |
 | `density`, `durability`, `sizing`, `capacity`, `placement`, `refresh`, `move` | answers of `hypertwin.plan` |
+| `move_target` | the target of a move: figures before and after, and steps of reused hosts |
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings, worst first, with their consequences |

@@ -88,7 +88,7 @@ def parts(
 ) -> list[Part]:
     """Return the mechanisms of a change, or an empty list if no figure changes noticeably.
 
-    `ends` are the figures before and after, `hosts` has the host of each VM on the target, and `speeds` the work per
+    `ends` are the figures before and after. `hosts` has the host of each VM on the target, and `speeds` the work per
     cycle of present host groups.
     """
     before, after = ends
