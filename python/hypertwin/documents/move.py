@@ -121,22 +121,35 @@ class RollingStep(TypedDict):
     """State before a host is reinstalled."""
 
     host: str
+    moves: list[str]
+    """VMs that move to the target before."""
     moved: int
     """VMs on the target by then."""
     staying: int
     source_peak_pct: float | None
     """Highest load of the remaining source hosts in per cent of the limit, or None if they cannot take their VMs."""
+    source_after_failure_pct: float | None
+    """Highest load after any planned failure of a source host, in per cent of the limit after a failure."""
     target_peak_pct: float | None
+    target_after_failure_pct: float | None
 
 
 class Rolling(TypedDict):
-    """Reuse of the present hosts one after another."""
+    """Reuse of the present hosts of a cluster, one after another."""
 
+    cluster: str
     feasible: bool
     loans: int
-    """Hosts on loan that the steps need."""
+    """Hosts on loan that the steps need. Clusters follow one another, so they share these hosts."""
     reason: str | None
     steps: list[RollingStep]
+    kept: list[str]
+    """Hosts that are not reinstalled."""
+    holding: list[str]
+    """VMs that a rule blocks, which stay on these hosts."""
+    final_peak_pct: float | None
+    """Highest load of the reinstalled hosts with all other VMs, without hosts on loan, in per cent of the limit."""
+    final_after_failure_pct: float | None
 
 
 class Arrival(TypedDict):
@@ -156,8 +169,8 @@ class Arrival(TypedDict):
     """Parts of the change, in order, or nothing if no figure of a VM changes noticeably."""
     vms: list[VmChange]
     """VMs that do work in the simulation."""
-    rolling: Rolling | None
-    """Steps of --reuse-hosts, or None for other hosts and for several clusters."""
+    rolling: list[Rolling]
+    """Steps of --reuse-hosts for each cluster in turn, or nothing for other hosts."""
 
 
 class Asked(TypedDict):

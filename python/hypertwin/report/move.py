@@ -56,7 +56,7 @@ def answer(found: Move) -> v.Answer:
         more += move_target.speed(arrival)
     if arrival is not None and arrival["feasible"] and found["family"]:
         more.append(f"The target is simulated as {found['family']}.")
-    more.append(move_target.reuse(arrival))
+    more += move_target.reuse(arrival, labels(found))
     if found["halving"]:
         more.append(f"To halve the time of the copy: {' '.join(found['halving'])}")
     bad = blocked or (arrival is not None and not arrival["feasible"])
@@ -65,6 +65,11 @@ def answer(found: Move) -> v.Answer:
         "text": text,
         "more": [each for each in more if each],
     }
+
+
+def labels(found: Move) -> dict[str, str]:
+    """Return the names of VMs in the source, by name in the scenario."""
+    return {vm["name"]: vm["label"] for vm in found["vms"]}
 
 
 def failure(found: Move) -> str:
@@ -93,7 +98,7 @@ def view(found: Move) -> v.View:
                 text="Facts that decide these rules, and where they are.",
             ),
             *v.section("waves", "Waves", v.charts(list(_timeline(found))), _waves(found)),
-            *move_target.sections(arrival, {vm["name"]: vm["label"] for vm in found["vms"]}),
+            *move_target.sections(arrival, labels(found)),
             *v.section("vms", "VMs", _vms(found)),
             *v.section("texts", "Texts for tools", _texts(found), text=_TEXTS, closed=True, detail=True),
             *v.section("findings", "Findings", _findings(found), closed=True, detail=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hypertwin.documents.move import Arrival, Change, Metric, VmChange
+from hypertwin.documents.move import Arrival, Change, Metric, Rolling, VmChange
 from hypertwin.documents.refresh import TwinState, Worst
 from hypertwin.report import view as v
 from hypertwin.report.words import count, number, some
@@ -26,7 +26,8 @@ def sections(arrival: Arrival | None, labels: Mapping[str, str]) -> list[v.Secti
     if arrival is None:
         return []
     figures = [_target(arrival), _causes(arrival), v.charts(list(_largest(arrival, labels))), _changes(arrival, labels)]
-    steps = [v.charts(list(_peaks(arrival))), _steps(arrival)]
+    charts = [chart for at, each in enumerate(arrival["rolling"]) for chart in _peaks(each, at)]
+    steps = [v.charts(charts), _steps(arrival)]
     return [
         *v.section("target", "Speed on the target", *figures),
         *v.section("rolling", "Hosts one after another", *steps, text=_ROLLING),
@@ -187,15 +188,14 @@ _ROLLING = (
 )
 
 
-def _peaks(arrival: Arrival) -> Iterator[v.Chart]:
-    rolling = arrival["rolling"]
-    if rolling is None or len(rolling["steps"]) < 2:
-        return
+def _peaks(rolling: Rolling, number: int) -> Iterator[v.Chart]:
     steps = rolling["steps"]
+    if len(steps) < 2:
+        return
     yield {
         "type": "lines",
-        "id": "peaks",
-        "title": "VMs on the target before each reinstallation",
+        "id": f"peaks-{number}",
+        "title": f"VMs of {rolling['cluster']} before each reinstallation",
         "alternative": f"From {steps[0]['moved']} VMs at the first host to {steps[-1]['moved']} at the last.",
         "x": v.axis("host", begin=1),
         "y": v.axis("VMs", begin=0),
@@ -208,38 +208,63 @@ def _peaks(arrival: Arrival) -> Iterator[v.Chart]:
 
 
 def _steps(arrival: Arrival) -> Sequence[v.Block]:
-    rolling = arrival["rolling"]
     columns = [
         v.figures("step", "step"),
+        v.words("cluster", "cluster", secondary=True),
         v.words("host", "reinstalled host"),
+        v.figures("moves", "VMs that move before"),
         v.figures("moved", "VMs on the target"),
         v.figures("staying", "VMs on the source"),
         v.figures("source", "peak load, source", "% of limit"),
+        v.figures("source_after", "after a failure, source", "% of limit"),
         v.figures("target", "peak load, target", "% of limit"),
+        v.figures("target_after", "after a failure, target", "% of limit"),
     ]
-    rows = [
+    all_steps = [(rolling["cluster"], each) for rolling in arrival["rolling"] for each in rolling["steps"]]
+    rows: list[v.Row] = [
         {
             "step": at,
+            "cluster": cluster,
             "host": each["host"],
+            "moves": len(each["moves"]),
             "moved": each["moved"],
             "staying": each["staying"],
             "source": each["source_peak_pct"],
+            "source_after": each["source_after_failure_pct"],
             "target": each["target_peak_pct"],
+            "target_after": each["target_after_failure_pct"],
         }
-        for at, each in enumerate(rolling["steps"] if rolling else (), 1)
+        for at, (cluster, each) in enumerate(all_steps, 1)
     ]
     return v.table("rolling", "Steps", columns, rows, ascending="step")
 
 
-def reuse(arrival: Arrival | None) -> str:
-    """Return whether the present hosts can be reused one after another, in a sentence."""
-    rolling = None if arrival is None else arrival["rolling"]
-    if rolling is None:
-        return ""
-    if not rolling["feasible"]:
-        return f"The hosts cannot be reinstalled one after another: {rolling['reason']}."
-    loans = f"with {count(rolling['loans'], 'host')} on loan" if rolling["loans"] else "without a host on loan"
-    return f"The hosts can be reinstalled one after another {loans}; each step survives a planned failure."
+def reuse(arrival: Arrival | None, labels: Mapping[str, str]) -> list[str]:
+    """Return which hosts can be reinstalled one after another, in sentences."""
+    plans = [] if arrival is None else arrival["rolling"]
+    where = {each["cluster"]: f" of {each['cluster']}" if len(plans) > 1 else "" for each in plans}
+    found = []
+    for each in plans:
+        if not each["feasible"]:
+            of = where[each["cluster"]]
+            found.append(f"The hosts{of} cannot be reinstalled one after another: {each['reason']}.")
+    possible = [each for each in plans if each["feasible"] and each["steps"]]
+    if possible:
+        names = some([each["cluster"] for each in possible], 4)
+        of = f" of {names}" if len(plans) > 1 else ""
+        loans = max(each["loans"] for each in possible)
+        lent = f"with {count(loans, 'host')} on loan" if loans else "without a host on loan"
+        found.append(
+            f"The hosts{of} can be reinstalled one after another {lent}; each step survives a planned failure."
+        )
+    for each in plans:
+        if each["kept"]:
+            held = some([labels.get(name, name) for name in each["holding"]], 4)
+            hosts = some(each["kept"], 4)
+            of = where[each["cluster"]]
+            many = count(len(each["kept"]), "host")
+            found.append(f"{many}{of} must stay as they are, for VMs that a rule blocks: {hosts}, for {held}.")
+    return found
 
 
 def _worst(found: Worst | None) -> v.Cell:

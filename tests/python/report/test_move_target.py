@@ -21,7 +21,7 @@ def state(median: float) -> Any:
 
 def arrival(**keys: Any) -> Arrival:
     made: Any = {
-        **{"hosts": 2, "feasible": True, "reason": None, "cluster": None, "dropped": [], "failed": [], "rolling": None},
+        **{"hosts": 2, "feasible": True, "reason": None, "cluster": None, "dropped": [], "failed": [], "rolling": []},
         **{"before": state(1), "after": state(1.2), "failure": None},
         "causes": [{"name": "one", "ratio": 1.0, "vms": 0}, {"name": "two", "ratio": 1.2, "vms": 2}],
         "vms": [
@@ -82,4 +82,4 @@ def test_without_changes_or_a_simulation_nothing_is_claimed() -> None:
     off = arrival(before=None, after=None, causes=[], vms=[])
     assert (blocks(off), move_target.speed(off)) == ({}, [])
     assert move_target.sections(None, {}) == []
-    assert move_target.reuse(None) == ""
+    assert move_target.reuse(None, {}) == []

@@ -277,7 +277,8 @@ class _Request:
         """Return the target cluster, or None without a target or without a hypervisor that the twin knows."""
         if (self.target is None and not self.options.reuse_hosts) or not FAMILIES[self.to]:
             return None
-        return Destination(self.options, self.present, self.limits, self.target).document()
+        blocked = {vm.name for vm in self.present.vms} - {vm.name for vm in self._movable()}
+        return Destination(self.options, self.present, self.limits, self.target, blocked).document()
 
     def _notes(self, found: documents.Move, whole: transfer.Transfer) -> list[str]:
         notes = list(whole.notes)

@@ -35,14 +35,19 @@ class Arrived:
 
 def arrive(present: Present, found: Arrival, limits: Limits, memory: Memory, speeds: Mapping[str, float]) -> Arrived:
     """Return hosts of all VMs on the target that tolerate every failure, or the reason why none were found."""
-    cluster = found.scenario.inventory.clusters[0]
-    demand = Demand.of(present, speeds).of_scenario(found.scenario) if present.is_measured else None
-    made = Made.of(found.scenario, cluster, limits, demand, memory, found.groups)
-    where = placed(made, len(made.order))
+    whole = made(present, found, limits, memory, speeds)
+    where = placed(whole, len(whole.order))
     reason = None
     if where is None:
-        reason = bounds.impossible(made.task()) or "no placement that tolerates every failure was found"
-    return Arrived(found, made, where, reason)
+        reason = bounds.impossible(whole.task()) or "no placement that tolerates every failure was found"
+    return Arrived(found, whole, where, reason)
+
+
+def made(present: Present, found: Arrival, limits: Limits, memory: Memory, speeds: Mapping[str, float]) -> Made:
+    """Return the planning problem of the target."""
+    cluster = found.scenario.inventory.clusters[0]
+    demand = Demand.of(present, speeds).of_scenario(found.scenario) if present.is_measured else None
+    return Made.of(found.scenario, cluster, limits, demand, memory, found.groups)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypertwin.documents import move as documents
@@ -34,6 +34,8 @@ class Destination:
     limits: Limits
     target: Scenario | None
     """Hosts and storage of the target, or None if the present hosts are reused."""
+    blocked: Collection[str] = ()
+    """VMs that a rule blocks. They count as VMs of the target, but stay while hosts are reused."""
 
     def document(self) -> documents.Arrival:
         """Return the target cluster. Raises ScenarioError."""
@@ -100,39 +102,80 @@ class Destination:
         document["causes"] = causes.causes(document["vms"], twin.parts)
         return document
 
-    def _rolling(self, befores: Sequence[Made], cycles: Mapping[str, float]) -> documents.Rolling | None:
-        """Return the steps of reusing the hosts, or None for other hosts and for several clusters."""
-        if not self.options.reuse_hosts or len(befores) != 1:
-            return None
-        (before,) = befores
-        used = before.problem.loads(before.problem.at)[:, -1]
-        order = sorted(range(len(before.problem.hosts)), key=lambda host: (used[host], host))
+    def _rolling(self, befores: Sequence[Made], cycles: Mapping[str, float]) -> list[documents.Rolling]:
+        """Return the steps of reusing the hosts of each cluster, or nothing for other hosts."""
+        if not self.options.reuse_hosts:
+            return []
+        pairs = zip(self.present.states, befores, strict=True)
+        return [self._of_cluster(Present(self.present.scenario, (state,), 0.0), made, cycles) for state, made in pairs]
+
+    def _of_cluster(self, present: Present, before: Made, cycles: Mapping[str, float]) -> documents.Rolling:
+        """Return the steps of one cluster, on its own hosts and hosts on loan."""
+        problem, name = before.problem, present.states[0].cluster.name
+        holding = sorted(vm.name for vm in problem.vms if vm.name in self.blocked)
+        hosts = {host.name for host in problem.hosts}
+        pools = [pool.name for pool in present.scenario.inventory.pools if hosts & set(pool.hosts)]
+        if pools:
+            why = f"pool {pools[0]} keeps its data on hosts that would be reinstalled: move the data first"
+            return _rolling(name, holding, rolling.Rolling(0, why, (), ()))
+        used = problem.loads(problem.at)[:, -1]
+        order = sorted(range(len(problem.hosts)), key=lambda host: (used[host], host))
         tell = self.options.progress
-        return rolling.rolling(
-            rolling.Side(before.problem, tuple(order)),
-            lambda loans: self._converted(before.problem, order, cycles, loans),
+        found = rolling.rolling(
+            rolling.Side(problem, tuple(order)),
+            lambda loans: self._converted(present, problem, order, cycles, loans),
             self.limits.failures,
             (lambda text: tell(text, 0, 0)) if tell is not None else (lambda _: None),
+            holding,
         )
+        return _rolling(name, holding, found)
 
     def _converted(
-        self, before: Problem, order: Sequence[int], cycles: Mapping[str, float], loans: int
+        self, present: Present, before: Problem, order: Sequence[int], cycles: Mapping[str, float], loans: int
     ) -> rolling.Side:
         """Return the target side: hosts on loan like the largest host type, then the present ones."""
-        own = storage(self.present.scenario)
-        hosts = reused_hosts(self.present)
+        own = {key: each for key, each in storage(present.scenario).items() if key != "storage"}
+        hosts, like = reused_hosts(present), present.reference.group
         if loans:
-            hosts[LOAN] = {**hosts[self.present.reference.group], "count": loans}
-        made = arrived.arrive(
-            self.present,
-            arrival(self.present, hosts, own, cycles, {LOAN: cycles[self.present.reference.group], **cycles}),
-            self.limits,
-            self.options.memory_demand,
-            cycles,
-        ).made.problem
+            hosts[LOAN] = {**hosts[like], "count": loans}
+        there = arrival(present, hosts, own, cycles, {LOAN: cycles[like], **cycles})
+        made = arrived.made(present, there, self.limits, self.options.memory_demand, cycles).problem
         number = {host.name: at for at, host in enumerate(made.hosts)}
         lent = [at for at, host in enumerate(made.hosts) if host.group == LOAN]
         return rolling.Side(made, (*lent, *(number[before.hosts[each].name] for each in order)))
+
+
+def _rolling(cluster: str, holding: Sequence[str], found: rolling.Rolling) -> documents.Rolling:
+    def pct(placed: rolling.Placed | None) -> tuple[float | None, float | None]:
+        return (None, None) if placed is None else (placed.peak_pct, placed.after_failure_pct)
+
+    final, final_after = pct(found.final)
+    steps: list[documents.RollingStep] = []
+    for each in found.steps:
+        (source, source_after), (target, target_after) = pct(each.source), pct(each.target)
+        steps.append(
+            {
+                "host": each.host,
+                "moves": list(each.moves),
+                "moved": each.moved,
+                "staying": each.staying,
+                "source_peak_pct": source,
+                "source_after_failure_pct": source_after,
+                "target_peak_pct": target,
+                "target_after_failure_pct": target_after,
+            }
+        )
+    return {
+        "cluster": cluster,
+        "feasible": found.reason is None,
+        "loans": found.loans,
+        "reason": found.reason,
+        "steps": steps,
+        "kept": list(found.kept),
+        "holding": list(holding),
+        "final_peak_pct": final,
+        "final_after_failure_pct": final_after,
+    }
 
 
 def _state(figures: Sequence[judged.Figures], before: Sequence[judged.Figures] | None, vms: int) -> TwinState:

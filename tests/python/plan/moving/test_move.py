@@ -120,7 +120,7 @@ def test_faster_hosts_of_the_target_answer_sooner(tmp_path: Path) -> None:
 def test_hosts_are_reused_one_after_another_with_as_few_loans_as_needed(vms: int, loans: int) -> None:
     """Six hosts of 345 GiB within limits: VMs of 16 GiB leave room for failover on both sides, or need more hosts."""
     made = cluster(hosts=6, vms=vms, mhz=100)
-    found = move(made, reuse_hosts=True, twin="off")["arrival"]["rolling"]
+    found = move(made, reuse_hosts=True, twin="off")["arrival"]["rolling"][0]
     assert found["feasible"]
     assert found["loans"] == loans
     assert [each["host"] for each in found["steps"]] and len(found["steps"]) == 6
@@ -133,17 +133,17 @@ def test_hosts_are_reused_one_after_another_with_as_few_loans_as_needed(vms: int
 
 
 def test_one_host_alone_takes_no_vm_because_it_can_fail() -> None:
-    found = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off")["arrival"]["rolling"]
+    found = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off")["arrival"]["rolling"][0]
     assert [each["moved"] for each in found["steps"][:2]] == [0, 0]
     assert found["steps"][2]["moved"] > 0
-    without = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off", failures=0)["arrival"]["rolling"]
+    without = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off", failures=0)["arrival"]["rolling"][0]
     assert without["steps"][1]["moved"] > 0
 
 
 def test_a_full_cluster_cannot_be_reused_and_says_at_which_host() -> None:
     found = move(cluster(hosts=3, vms=62, mhz=100), reuse_hosts=True, twin="off", failures=1)["arrival"]
-    assert not found["rolling"]["feasible"]
-    assert "remaining source hosts" in found["rolling"]["reason"]
+    assert not found["rolling"][0]["feasible"]
+    assert "remaining source hosts" in found["rolling"][0]["reason"]
 
 
 def test_a_target_without_a_model_has_no_word_on_performance() -> None:
