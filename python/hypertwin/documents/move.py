@@ -82,6 +82,18 @@ class Wave(TypedDict):
     notes: list[str]
 
 
+class Downtimes(TypedDict):
+    """VMs with a longest downtime, by a tag."""
+
+    tag: str
+    max_s: float
+    vms: int
+    warm: list[str]
+    """VMs that move warm."""
+    too_long: list[str]
+    """VMs that neither a cold nor a warm move keeps within it, at the slow end of their downtime."""
+
+
 class Cause(TypedDict):
     """Part of the change of VMs on the target. The parts are in order, and each has all before it."""
 
@@ -206,6 +218,8 @@ class Move(TypedDict):
     vms: list[MovedVm]
     arrival: Arrival | None
     waves: list[Wave]
+    downtimes: list[Downtimes]
+    """Longest downtimes of the request, with the VMs that keep to them."""
     volume_gib: float
     copy_s: Range
     """Sum over waves, of copies and windows."""

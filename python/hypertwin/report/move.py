@@ -52,6 +52,7 @@ def answer(found: Move) -> v.Answer:
         time = _hours(found["copy_s"])
         until = f", until {_day(found['latest_end'])} at the latest" if found["latest_end"] else ""
         more.append(f"{count(len(found['waves']), 'wave')}, {number(found['volume_gib'])} GiB, {time}{until}.")
+    more += _downtimes(found)
     if arrival is not None:
         more += move_target.speed(arrival)
     if arrival is not None and arrival["feasible"] and found["family"]:
@@ -78,6 +79,21 @@ def failure(found: Move) -> str:
     if arrival is not None and not arrival["feasible"]:
         return f"the target cannot take the VMs: {arrival['reason']}"
     return ""
+
+
+def _downtimes(found: Move) -> list[str]:
+    """Return which longest downtimes are kept, in sentences."""
+    said, called = [], labels(found)
+    for each in found["downtimes"]:
+        minutes = f"{number(each['max_s'] / 60)} min"
+        parts = [f"{count(each['vms'], 'VM')} with {each['tag']} can be off for {minutes}"]
+        if each["warm"]:
+            parts.append(f"{len(each['warm']):,} move warm")
+        if each["too_long"]:
+            names = some([called.get(name, name) for name in each["too_long"]], 4)
+            parts.append(f"{len(each['too_long']):,} can be off longer: {names}")
+        said.append(f"{'; '.join(parts)}.")
+    return said
 
 
 def view(found: Move) -> v.View:
@@ -124,6 +140,9 @@ def _confidence(found: Move) -> Iterator[v.Badge]:
     late = [str(wave["number"]) for wave in found["waves"] if not wave["fits"]]
     if late:
         yield v.badge(f"Waves that can exceed their window: {some(late)}", "warn")
+    off = [each["tag"] for each in found["downtimes"] if each["too_long"]]
+    if off:
+        yield v.badge(f"Downtime can be too long: {some(off)}", "warn")
     if found["arrival"] is None:
         yield v.badge("The target cluster is not checked", "note")
 

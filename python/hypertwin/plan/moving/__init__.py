@@ -17,6 +17,7 @@
 | `rates.py` | published figures, rates and limits of tools (`library/moving/rates.yaml`) |
 | `sharing.py` | streams that share hosts, datastores, network and target, with slots |
 | `transfer.py` | time of copying a set of VMs, what limits it, and downtime |
+| `downtime.py` | longest downtime of VMs by tag, and writes of their work |
 | `waves.py` | waves of VMs that move in one maintenance window each |
 | `calendar.py` | dates of waves |
 | `arrival.py` | scenario of the VMs on the target |

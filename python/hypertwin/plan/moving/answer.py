@@ -19,7 +19,7 @@ from hypertwin.execution.runner import running
 from hypertwin.language import Vm
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.moving import becomes, calendar, effort, handover, rates, rules, transfer, waves
+from hypertwin.plan.moving import becomes, calendar, downtime, effort, handover, rates, rules, transfer, waves
 from hypertwin.plan.moving.context import Context
 from hypertwin.plan.moving.destination import Destination
 from hypertwin.plan.moving.options import Move
@@ -88,6 +88,7 @@ class _Request:
     copy_limits: transfer.Limits
     windows: tuple[calendar.Window, ...]
     dates: calendar.Calendar | None
+    classes: tuple[downtime.Class, ...]
 
     @staticmethod
     def of(given: Given, options: Move) -> _Request:
@@ -115,8 +116,13 @@ class _Request:
         windows = tuple(calendar.Window.parse(each) for each in _texts(options.window) or [WINDOW])
         freezes = tuple(calendar.Freeze.parse(each) for each in _texts(options.freeze))
         dates = None if options.start is None else calendar.Calendar(_start(options.start), windows, freezes)
-        copy_limits = transfer.Limits(_rate("network", options.network), _rate("target_writes", options.target_writes))
-        return _Request(options, present, limits, target, copy_limits, windows, dates)
+        copy_limits = transfer.Limits(
+            network=_rate("network", options.network),
+            target=_rate("target_writes", options.target_writes),
+            datastore=_rate("source_reads", options.source_reads),
+        )
+        classes = downtime.classes(_texts(options.downtime), present.vms)
+        return _Request(options, present, limits, target, copy_limits, windows, dates, classes)
 
     @property
     def to(self) -> documents.Target:
@@ -157,7 +163,7 @@ class _Request:
     def document(self) -> documents.Move:
         """Return the whole answer."""
         planned = self._waves()
-        copied, mode = [self._source(vm) for vm in self._movable()], self.tool.modes[0]
+        copied, mode = [self._source(vm) for vm in self._movable()], waves.main_mode(planned, self.tool)
         whole = transfer.copy(copied, self.tool, self.copy_limits, mode=mode)
         halving = transfer.halving(copied, self.tool, self.copy_limits, mode=mode)
         times = None if self.dates is None else calendar.dates(list(map(_needs, planned)), self.dates)
@@ -175,6 +181,7 @@ class _Request:
             "vms": vms,
             "arrival": self._arrival(),
             "waves": told,
+            "downtimes": downtime.documented(self.classes, self.present.vms, planned),
             "volume_gib": whole.volume_bytes / GIB,
             "copy_s": _range(sum((each.window + each.before for each in planned), rates.ZERO)),
             "end": None if times is None or times.end is None else times.end.isoformat(),
@@ -200,6 +207,7 @@ class _Request:
             host=vm.host,
             disks=tuple(transfer.Disk(float(each.capacity_bytes or 0), None, _datastore(each.path)) for each in disks),
             used_bytes=_float(vm.measured.storage_used_bytes or vm.measured.storage_provisioned_bytes),
+            write_bytes_per_s=downtime.writes_per_s(vm, self.present.scenario.data),
         )
 
     def _waves(self) -> tuple[waves.Wave, ...]:
@@ -215,6 +223,7 @@ class _Request:
                 folder=vm.source.folder or "",
                 networks=tuple(dict.fromkeys(each.network for each in vm.source.networks or () if each.network)),
                 groups=tuple(groups.get(vm.name, ())),
+                max_downtime_s=downtime.longest(vm, self.classes),
                 risk=float(sum(each.severity != "note" for each in self.findings[vm.name])),
             )
             for vm in self._movable()

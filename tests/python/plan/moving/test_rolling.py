@@ -257,7 +257,9 @@ def test_each_cluster_has_its_own_steps_and_hosts_on_loan_are_shared() -> None:
     assert {each["host"][:3] for each in first["steps"]} == {"old"}
     assert {each["host"][:4] for each in second["steps"]} == {"full"}
     assert sum(len(each["moves"]) for each in second["steps"]) == 70
-    assert "The hosts of b, default can be reinstalled one after another with 1 host on loan" in " ".join(str(answer).split())
+    assert "The hosts of b, default can be reinstalled one after another with 1 host on loan" in " ".join(
+        str(answer).split()
+    )
 
 
 def test_hosts_with_the_data_of_a_pool_are_not_emptied() -> None:
