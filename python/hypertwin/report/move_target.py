@@ -164,6 +164,7 @@ def _changes(arrival: Arrival, labels: Mapping[str, str]) -> Sequence[v.Block]:
             v.figures(metric, f"{name} on the target", unit),
         ]
     columns.insert(4, v.figures("ratio", "response p99", "× now"))
+    columns.append(v.words("others", "causes of other changes", secondary=True))
     rows: list[v.Row] = []
     for vm in sorted(arrival["vms"], key=lambda vm: (-_size(vm), vm["name"])):
         noticed = _change_of(vm)
@@ -172,10 +173,13 @@ def _changes(arrival: Arrival, labels: Mapping[str, str]) -> Sequence[v.Block]:
             "cause": None if noticed is None else noticed[1]["cause"],
             "ratio": _ratio(vm["figures"].get("response_ms_p99")),
         }
-        for metric in FIGURES:
+        others = []
+        for metric, (name, _) in FIGURES.items():
             change = vm["figures"].get(metric, _NONE)
+            if change["noticed"] and noticed is not None and metric != noticed[0]:
+                others.append(f"{name}: {change['cause']}")
             row |= {f"{metric}_before": change["before"], metric: change["after"]}
-        rows.append(row)
+        rows.append({**row, "others": "; ".join(others)})
     return v.table("changes", "VMs before and after", columns, rows, filters=("cause",))
 
 

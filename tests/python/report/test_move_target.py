@@ -53,6 +53,7 @@ def test_the_vms_that_change_most_are_first_with_their_cause() -> None:
     assert [row["name"] for row in rows] == ["c", "db-2", "a"]
     assert [row["cause"] for row in rows] == ["two", "two", None]
     assert [row["ratio"] for row in rows] == [pytest.approx(0.2), pytest.approx(3), pytest.approx(1.05)]
+    assert [row["others"] for row in rows] == ["", "ready: two", ""]
     assert (rows[1]["ready_pct_before"], rows[1]["ready_pct"]) == (0, 9)
     assert (rows[2]["throughput_per_s_before"], rows[2]["throughput_per_s"], rows[2]["io_latency_ms"]) == (5, 5, None)
 
