@@ -548,7 +548,7 @@ def _storage(vms: Sequence[MovingVm], data: Data, case: _Case) -> dict[Resource,
     found = {
         Resource("datastore", name): share * sum(hosts[host] for host in users)
         for name, users in readers.items()
-        if len(users) > 1 and name not in case.limits.datastores and not (name and case.limits.datastore)
+        if len(users) > 1 and name not in case.limits.datastores
     }
     if len(hosts) > 1 and case.limits.target is None:
         found[Resource("target")] = share * sum(hosts.values())

@@ -118,6 +118,33 @@ def test_each_part_of_a_chain_changes_one_thing() -> None:
     assert rest[-1] == found.data
 
 
+def test_another_placement_alone_is_a_part_and_affinity_is_lost_with_the_options() -> None:
+    made = cluster(hosts=2, vms=2)
+    made["vms"]["web"] |= {"affinity": "0-7", "host": "old"}
+    here, speeds = present(made), {"old": 1.0}
+    found = arrival.arrival(here, arrival.reused_hosts(here), {}, speeds)
+    where = {vm.name: vm.host for vm in here.vms}
+    first, *links = causes.chain(here, found, dict(zip(where, reversed(where.values()), strict=True)), speeds)
+    assert first.data["vms"]["web"]["affinity"] == "0-7"
+    assert "affinity" not in links[0].data["vms"]["web"]
+    assert [each.name for last, each in pairwise([first, *links]) if not each.is_like(last)] == [
+        OPTIONS,
+        HYPERVISOR,
+        HOSTS,
+    ]
+
+
+def test_a_vm_without_simulated_storage_gets_none_on_its_own_hosts() -> None:
+    made = on_disks()
+    made["vms"]["plain"] = {key: each for key, each in made["vms"]["web"].items() if key not in ("array", "vdisks")}
+    here = present(made)
+    own = arrival.storage(here.scenario)
+    assert "array" not in arrival.arrival(here, arrival.reused_hosts(here), own, {"old": 1.0}).data["vms"]["plain"]
+    other = {"arrays": {"new": ARRAY["san"]}}
+    entries = arrival.arrival(here, arrival.reused_hosts(here), other, {"old": 1.0}).data["vms"]
+    assert [entries[name]["array"] for name in ("web", "plain")] == ["new", "new"]
+
+
 def test_a_part_that_cannot_be_simulated_alone_is_joined_with_the_next() -> None:
     """vSAN exists on ESXi only, so the hypervisor changes together with the storage."""
     pool = {"kind": "vsan", "redundancy": "raid-1", "devices": {"kind": "nvme", "per_node": 2, "capacity": "2 TiB"}}
@@ -151,6 +178,12 @@ def test_parts_multiply_to_the_whole_and_each_vm_has_its_main_part() -> None:
     assert found[1]["ratio"] == pytest.approx(1.8)
 
 
+def test_the_main_part_of_an_improvement_is_one_that_improves() -> None:
+    states = [[{judged.RESPONSE: {"vm": Ends(each, None, each, each)}}] for each in (20.0, 12.0, 24.0, 13.0)]
+    (vm,) = causes.changes(states[0], [Part(name, state) for name, state in zip("abc", states[1:], strict=True)])
+    assert vm["figures"]["response_ms_p99"]["cause"] == "c"
+
+
 @pytest.mark.parametrize(
     ("objective", "before", "after", "noticed"),
     [
@@ -174,7 +207,14 @@ def test_changes_of_more_than_a_tenth_are_noticed(objective: str, before: float,
     assert (causes.of_change(vm) is not None) is noticed
 
 
-def test_a_slower_array_is_named_as_the_cause(tmp_path: Path) -> None:
+def test_a_slower_array_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated, names = causes.simulated, list[str]()
+
+    def counted(here: Present, link: causes.Link, said: Any) -> Any:
+        names.append(link.name)
+        return simulated(here, link, said)
+
+    monkeypatch.setattr(causes, "simulated", counted)
     made = on_disks()
     entry = {**made["hosts"]["old"], "hypervisor": "linux-6.12"}
     slow = {"san": {**ARRAY["san"], "disks": {"kind": "hdd-7.2k", "count": 8}, "cache": {"size": "1 MiB"}}}
@@ -185,6 +225,7 @@ def test_a_slower_array_is_named_as_the_cause(tmp_path: Path) -> None:
     assert [each["vms"] for each in found["causes"]] == [0, 0, 0, 0, 0, 4]
     assert found["causes"][-1]["ratio"] > 1.2
     assert math.prod(each["ratio"] for each in found["causes"]) == pytest.approx(found["after"]["response"]["median"])
+    assert {HYPERVISOR, DEVICES} <= set(names) <= {HYPERVISOR, DEVICES, HOSTS}  # no others change anything new
     without = move(made, target=path, twin="off")
     assert without["causes"] == without["vms"] == []
 
