@@ -136,7 +136,7 @@ def arrival(
     `speeds` has the work per cycle of present host groups, and `theirs` that of target host groups (default: the same).
     With `same`, hypervisor and devices stay.
     """
-    vms, workloads = entries(present, speeds)
+    vms, workloads = entries(present, speeds, bound=same)
     if not same:
         with_hypervisor(present, vms)
     if sections != storage(present.scenario):
@@ -148,10 +148,15 @@ def arrival(
     return Arrival(scenario, made, tuple(hosts), (*(() if same else not_kept(present, vms)), *dropped))
 
 
-def entries(present: Present, speeds: Mapping[str, float]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return the VMs of all clusters as entries without hosts, and their workloads."""
+def entries(
+    present: Present, speeds: Mapping[str, float], *, bound: bool = False
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Return the VMs of all clusters as entries without hosts, and their workloads.
+
+    With `bound`, they are as on their present hosts, with storage appliances.
+    """
     names = [state.cluster.name for state in present.states]
-    return candidate.entries(present, CLUSTER, names, speeds)
+    return candidate.entries(present, CLUSTER, names, speeds, bound=bound)
 
 
 def not_kept(present: Present, vms: Mapping[str, Any]) -> list[str]:
@@ -188,7 +193,7 @@ def assembled(
 def with_hypervisor(present: Present, vms: Mapping[str, dict[str, Any]]) -> None:
     """Set what the hypervisor of the target needs: the virtual NUMA nodes that VMs have now, and their controllers."""
     layouts = virtual_numa.layouts(present.scenario)
-    first = {vm.group: vm for vm in reversed(present.vms)}
+    first = {vm.group: vm for vm in reversed([vm for state in present.states for vm in state.vms])}
     family = {host.name: host.family for host in present.hosts}
     for group, entry in vms.items():
         vm = first[present.grown.get(group, group)]

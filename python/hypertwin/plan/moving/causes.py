@@ -179,12 +179,11 @@ def chain(present: Present, found: Arrival, hosts: Mapping[str, str], speeds: Ma
 
     `hosts` has the host of each VM on the target, and `speeds` the work per cycle of present host groups.
     """
-    last = Link(STORAGE, found.data, hosts)
-    if any(vm.storage_appliance for vm in present.scenario.inventory.vms):
-        # storage appliances end with their hosts, so nothing in between exists
-        return [_present(present, speeds), Link(", ".join([HYPERVISOR, DEVICES, HOSTS, STORAGE]), last.data, hosts)]
+    between = list(_between(present, found, hosts, speeds))
+    moved = _hosts_name(found)
+    last = Link(STORAGE if between[-1].name == moved else f"{moved}, {STORAGE}", found.data, hosts)
     links, names = [_present(present, speeds)], list[str]()
-    for link in (*_between(present, found, hosts, speeds), last):
+    for link in (*between, last):
         names.append(link.name)
         if link is last or _placed(present, link) is not None:
             links.append(Link(", ".join(names), link.data, link.hosts))
@@ -202,9 +201,7 @@ def _present(present: Present, speeds: Mapping[str, float]) -> Link:
         group: {**{key: each for key, each in data["hosts"][group].items() if key not in NOT_SIMULATED}, "count": count}
         for group, count in many.items()
     }
-    vms, workloads = arrival.entries(present, speeds)
-    for group, entry in vms.items():
-        entry |= {key: data["vms"][group][key] for key in ("affinity", "numa") if key in data["vms"][group]}
+    vms, workloads = arrival.entries(present, speeds, bound=True)
     made = arrival.assembled(present, hosts, vms, workloads, arrival.storage(present.scenario), speeds)
     return Link("", made, {vm.name: vm.host for vm in present.vms})
 
@@ -237,11 +234,16 @@ def _between(present: Present, found: Arrival, where: Mapping[str, str], speeds:
             group: {**{key: each for key, each in entry.items() if key not in OF_PROCESSOR}, **core}
             for group, entry in data["hosts"].items()
         }
-    name = PROCESSORS if len(types) == 1 else ""
-    if name:
-        yield link(name)
+        yield link(PROCESSORS)
+    if any(vm.storage_appliance for state in present.states for vm in state.vms):
+        return  # appliances end with their storage
     data["hosts"] = found.data["hosts"]
-    yield link(HOSTS if name else f"processors, {HOSTS}", where)
+    yield link(_hosts_name(found), where)
+
+
+def _hosts_name(found: Arrival) -> str:
+    """Return the name of the part with hosts and placement, which has processors if there are several types."""
+    return HOSTS if len(found.data["hosts"]) == 1 else f"processors, {HOSTS}"
 
 
 def _placed(present: Present, link: Link) -> tuple[Made, Ints] | None:

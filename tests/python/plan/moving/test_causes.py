@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.conftest import ROOT
+from tests.crooked import crooked
 from tests.python.plan.refresh.made import NEW, cluster, host
 
 import hypertwin
@@ -64,11 +65,13 @@ def on_disks(**of_vm: Any) -> dict[str, Any]:
         "small-esxi",
         "vsan-sql",
         "faster",
+        "crooked",
     ],
 )
 def test_a_cluster_moved_to_itself_has_the_same_figures(name: str) -> None:
-    """Same hosts, hypervisor, devices and storage: arrays, pools, local drives, several clusters, and faster cores."""
-    made = cluster(hosts=2, vms=4, work_per_cycle=1.3) if name == "faster" else ROOT / "scenarios" / f"{name}.yaml"
+    """Same hosts and devices: arrays, pools, local drives, several clusters, appliances, affinity and faster cores."""
+    own = {"faster": cluster(hosts=2, vms=4, work_per_cycle=1.3), "crooked": crooked()}
+    made = own.get(name, ROOT / "scenarios" / f"{name}.yaml")
     short = {"run.duration": "500 ms", "run.warmup": "200 ms", "run.sample_interval": "100 ms", "run.replications": 1}
     here = present(made, **short)
     speeds = {each.group: 1.0 for each in here.hosts}
@@ -143,6 +146,15 @@ def test_a_vm_without_simulated_storage_gets_none_on_its_own_hosts() -> None:
     other = {"arrays": {"new": ARRAY["san"]}}
     entries = arrival.arrival(here, arrival.reused_hosts(here), other, {"old": 1.0}).data["vms"]
     assert [entries[name]["array"] for name in ("web", "plain")] == ["new", "new"]
+
+
+def test_storage_appliances_end_with_their_storage() -> None:
+    here, speeds = present(crooked()), {"one": 1.0, "two": 1.0, "many": 1.0}
+    found = arrival.arrival(here, arrival.reused_hosts(here), arrival.storage(here.scenario), speeds)
+    first, *links = causes.chain(here, found, {vm.name: vm.host for vm in here.vms}, speeds)
+    assert [each.name for each in links] == [OPTIONS, HYPERVISOR, DEVICES, f"processors, {HOSTS}, {STORAGE}"]
+    assert all("cvm" in each.data["vms"] for each in (first, *links[:-1]))
+    assert "cvm" not in links[-1].data["vms"]
 
 
 def test_a_part_that_cannot_be_simulated_alone_is_joined_with_the_next() -> None:
