@@ -116,7 +116,7 @@ class Change(TypedDict):
     steps: list[float | None]
     """Figure after each of `causes`, or of the target alone if no change was noticed."""
     noticed: bool
-    """True if the figure changes by more than a tenth, and ready time also is 1% or more."""
+    """True if the figure changes by more than a tenth and its sampling error, and ready time also is 1% or more."""
     cause: str | None
     """Name of the largest part of a noticed change."""
 

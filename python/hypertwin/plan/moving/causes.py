@@ -111,7 +111,8 @@ def changes(before: Sequence[judged.Figures], parts: Sequence[Part]) -> list[doc
         of = [judged.of_vms(each, objective) for each in states]
         for name in dict.fromkeys(name for each in of for name in each):
             values = [each[name].mean if name in each else None for each in of]
-            found.setdefault(name, {})[metric] = _change(metric, values, [part.name for part in parts])
+            error = math.hypot(*(each[name].ci95 or 0.0 for each in (of[0], of[-1]) if name in each))
+            found.setdefault(name, {})[metric] = _change(metric, values, error, [part.name for part in parts])
     return [{"name": name, "figures": found[name]} for name in sorted(found)]
 
 
@@ -139,13 +140,18 @@ def _is_noticed(vm: documents.VmChange, metric: documents.Metric) -> bool:
     return metric in vm["figures"] and vm["figures"][metric]["noticed"]
 
 
-def _change(metric: documents.Metric, values: Sequence[float | None], names: Sequence[str]) -> documents.Change:
-    """Return the change of a figure. A state without it counts like the state before, so that the parts stay whole."""
+def _change(
+    metric: documents.Metric, values: Sequence[float | None], error: float, names: Sequence[str]
+) -> documents.Change:
+    """Return the change of a figure, with its sampling error (95%).
+
+    A state without the figure counts like the state before, so that the parts stay whole.
+    """
     first, last = values[0], values[-1]
     known = list(values)
     for at in range(1, len(known)):
         known[at] = known[at - 1] if known[at] is None else known[at]
-    noticed = first is not None and last is not None and abs(last - first) > NOTICED * first
+    noticed = first is not None and last is not None and abs(last - first) > max(NOTICED * first, error)
     if metric == "ready_pct":
         noticed = noticed and max(first or 0.0, last or 0.0) >= MIN_READY_PCT
     return {

@@ -190,6 +190,13 @@ def test_parts_multiply_to_the_whole_and_each_vm_has_its_main_part() -> None:
     assert found[1]["ratio"] == pytest.approx(1.8)
 
 
+@pytest.mark.parametrize(("after", "noticed"), [(14.9, False), (15.1, True)])
+def test_a_change_within_the_sampling_error_is_not_noticed(after: float, noticed: bool) -> None:
+    states = [[{judged.RESPONSE: {"vm": Ends(mean, ci95, mean, mean)}}] for mean, ci95 in ((10.0, 3.0), (after, 4.0))]
+    (vm,) = causes.changes(states[0], [Part("all", states[1])])
+    assert vm["figures"]["response_ms_p99"]["noticed"] is noticed
+
+
 def test_the_main_part_of_an_improvement_is_one_that_improves() -> None:
     states = [[{judged.RESPONSE: {"vm": Ends(each, None, each, each)}}] for each in (20.0, 12.0, 24.0, 13.0)]
     (vm,) = causes.changes(states[0], [Part(name, state) for name, state in zip("abc", states[1:], strict=True)])
