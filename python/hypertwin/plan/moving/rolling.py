@@ -207,12 +207,14 @@ class _Plan:
             last, moved = moved, self._moved(number, moved)
             staying = self._staying(moved)
             source = self.source.placed(hosts[number + 1 :], staying, self.failures, level=True)
-            target = self._on_target(self._there(number), moved)
+            target = self.target.placed(self._there(number), moved, self.failures, level=False)
             moves = tuple(name for name in moved if name not in last)
             steps.append(Step(names[number], moves, len(moved), len(staying), source, target))
             if source is None:
                 return Rolling(self.loans, self._reason(number, len(staying)), tuple(steps), kept)
-        final = self._on_target(self.target.hosts[self.loans :][:reinstalled], self.order)
+        final = self.target.placed(
+            self.target.hosts[self.loans :][:reinstalled], self.order, self.failures, level=False
+        )
         reason = None if final is not None else "the converted hosts cannot take all VMs with failover"
         return Rolling(self.loans, reason, tuple(steps), kept, final)
 
@@ -223,11 +225,6 @@ class _Plan:
     def _staying(self, moved: Sequence[str]) -> list[str]:
         gone = set(moved)
         return [*(name for name in self.order if name not in gone), *self.stay]
-
-    def _on_target(self, hosts: Sequence[int], moved: Sequence[str]) -> Placed | None:
-        """Return VMs on hosts of the target, level if that is found."""
-        level = self.target.placed(hosts, moved, self.failures, level=True)
-        return level or self.target.placed(hosts, moved, self.failures, level=False)
 
     def _moved(self, number: int, moved: tuple[str, ...]) -> tuple[str, ...]:
         """Return the VMs on the target before a step, at least those that it has already.
