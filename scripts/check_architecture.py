@@ -236,7 +236,7 @@ FLOORS: dict[str, list[str]] = {
         "ready points table files metrics view",
         "page metric_path terminal xlsx",
         "conditions entities measured movement pools room stations topology",
-        "assumed memory topology_svg",
+        "assumed memory move_target topology_svg",
         "move_beside",
         "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
         " move placement presets refresh simulation sizing cache telemetry",

@@ -34,6 +34,7 @@ def test_two_commands_lead_from_an_export_to_waves(cli, export, tmp_path):
     assert "33 of 33 VMs (3 powered off) can move to Proxmox VE" in (tmp_path / "move.html").read_text(encoding="utf-8")
     sheets = set(openpyxl.load_workbook(tmp_path / "move.xlsx").sheetnames)
     assert {"VMs", "Waves", "Rules that apply", "Findings", "Settings on the target", "Steps"} <= sheets
+    assert "VMs before and after" in sheets
 
 
 @pytest.mark.parametrize("target", ["proxmox", "kvm", "openshift", "hyperv", "ahv"])
@@ -71,6 +72,9 @@ def test_a_target_that_is_too_small_is_exit_code_one_with_its_reason(cli, export
         (("--to", "kvm", "--reuse-hosts", "--target", "cluster.yaml"), "--target"),
         (("--to", "kvm", "--network", "fast"), "--network fast"),
         (("--to", "kvm", "--window", "late"), "late"),
+        (("--to", "kvm", "--source-reads", "fast"), "--source-reads fast"),
+        (("--to", "kvm", "--downtime", "gold"), "--downtime"),
+        (("--to", "kvm", "--downtime", "gold=15min"), "this source does not have"),
         (("--to", "kvm", "--start", "soon"), "soon"),
         (("--to", "kvm", "--target", "missing.yaml"), "missing.yaml"),
         (("--to", "kvm", "-o", "cluster.yaml"), "cluster.yaml"),

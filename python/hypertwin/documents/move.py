@@ -189,34 +189,86 @@ class Wave(TypedDict):
     notes: list[str]
 
 
+class Downtimes(TypedDict):
+    """VMs with a longest downtime, by a tag."""
+
+    tag: str
+    max_s: float
+    vms: int
+    warm: list[str]
+    """VMs that move warm."""
+    too_long: list[str]
+    """VMs that neither a cold nor a warm move keeps within it, at the slow end of their downtime."""
+
+
 class Cause(TypedDict):
-    """Part of the change of response times."""
+    """Part of the change of VMs on the target. The parts are in order, and each has all before it."""
 
     name: str
-    ratio: float
-    """Median ratio of response times by this part alone."""
+    """Mechanism, or several that cannot be simulated one by one."""
+    ratio: float | None
+    """Factor on the median response time (p99). All factors multiply to the whole. None without response times."""
+    vms: int
+    """VMs with a noticed change of which this part is the largest."""
+
+
+Metric = Literal["response_ms_p99", "ready_pct", "io_latency_ms", "throughput_per_s"]
+
+
+class Change(TypedDict):
+    """Figure of a VM before and after the move, without a failure."""
+
+    before: float | None
+    after: float | None
+    steps: list[float | None]
+    """Figure after each of `causes`, or of the target alone if no change was noticed."""
+    noticed: bool
+    """True if the figure changes by more than a tenth and its sampling error, and ready time also is 1% or more."""
+    cause: str | None
+    """Name of the largest part of a noticed change."""
+
+
+class VmChange(TypedDict):
+    """A VM before and after the move."""
+
+    name: str
+    figures: dict[Metric, Change]
+    """Simulated figures. A VM without I/O to simulated storage has no latency, an idle one no response time."""
 
 
 class RollingStep(TypedDict):
     """State before a host is reinstalled."""
 
     host: str
+    moves: list[str]
+    """VMs that move to the target before."""
     moved: int
     """VMs on the target by then."""
     staying: int
     source_peak_pct: float | None
     """Highest load of the remaining source hosts in per cent of the limit, or None if they cannot take their VMs."""
+    source_after_failure_pct: float | None
+    """Highest load after any planned failure of a source host, in per cent of the limit after a failure."""
     target_peak_pct: float | None
+    target_after_failure_pct: float | None
 
 
 class Rolling(TypedDict):
-    """Reuse of the present hosts one after another."""
+    """Reuse of the present hosts of a cluster, one after another."""
 
+    cluster: str
     feasible: bool
     loans: int
-    """Hosts on loan that the steps need."""
+    """Hosts on loan that the steps need. Clusters follow one another, so they share these hosts."""
     reason: str | None
     steps: list[RollingStep]
+    kept: list[str]
+    """Hosts that are not reinstalled."""
+    holding: list[str]
+    """VMs that a rule blocks, which stay on these hosts."""
+    final_peak_pct: float | None
+    """Highest load of the reinstalled hosts with all other VMs, without hosts on loan, in per cent of the limit."""
+    final_after_failure_pct: float | None
 
 
 class Arrival(TypedDict):
@@ -233,8 +285,11 @@ class Arrival(TypedDict):
     failure: TwinState | None
     failed: list[str]
     causes: list[Cause]
-    rolling: Rolling | None
-    """Steps of --reuse-hosts, or None for other hosts and for several clusters."""
+    """Parts of the change, in order, or nothing if no figure of a VM changes noticeably."""
+    vms: list[VmChange]
+    """VMs that do work in the simulation."""
+    rolling: list[Rolling]
+    """Steps of --reuse-hosts for each cluster in turn, or nothing for other hosts."""
 
 
 class Asked(TypedDict):
@@ -273,6 +328,8 @@ class Move(TypedDict):
     vms: list[MovedVm]
     arrival: Arrival | None
     waves: list[Wave]
+    downtimes: list[Downtimes]
+    """Longest downtimes of the request, with the VMs that keep to them."""
     volume_gib: float
     copy_s: Range
     """Sum over waves, of copies and windows."""

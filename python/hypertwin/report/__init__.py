@@ -22,6 +22,7 @@ the browser, because users browse a sweep there.
 | `comparison` | published figures, compared with the twin |
 | `density`, `durability`, `sizing`, `capacity`, `placement`, `refresh`, `move` | answers of `hypertwin.plan` |
 | `move_beside` | addresses, way back, overlap and work of a move |
+| `move_target` | the target of a move: figures before and after, and steps of reused hosts |
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings, worst first, with their consequences |

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from hypertwin import bands
 from hypertwin.documents.move import Move, MovedVm, Range, Wave
-from hypertwin.documents.refresh import TwinState, Worst
 from hypertwin.report import move_beside as beside
+from hypertwin.report import move_target
 from hypertwin.report import view as v
 from hypertwin.report.words import count, number, some
 
@@ -28,8 +27,6 @@ SEVERITIES: dict[str, v.Tone] = {"blocks": "bad", "changes": "note", "note": "pl
 
 MAX_ROWS = 20_000
 """Number of findings above which the list of findings is only in `--format json`."""
-
-READY = bands.band("ready_pct").warning
 
 
 def answer(found: Move) -> v.Answer:
@@ -59,11 +56,12 @@ def answer(found: Move) -> v.Answer:
         time = _hours(found["copy_s"])
         until = f", until {_day(found['latest_end'])} at the latest" if found["latest_end"] else ""
         more.append(f"{count(len(found['waves']), 'wave')}, {number(found['volume_gib'])} GiB, {time}{until}.")
-    if arrival is not None and arrival["after"] is not None:
-        more.append(_speed(arrival["after"], arrival["failure"]))
+    more += _downtimes(found)
+    if arrival is not None:
+        more += move_target.speed(arrival)
     if arrival is not None and arrival["feasible"] and found["family"]:
         more.append(f"The target is simulated as {found['family']}.")
-    more.append(_reuse(found))
+    more += move_target.reuse(arrival, labels(found))
     if sized >= total / 2:
         more.append(beside.sentence(found))
     if found["halving"]:
@@ -83,6 +81,11 @@ def _not_running(found: Move) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
+def labels(found: Move) -> dict[str, str]:
+    """Return the names of VMs in the source, by name in the scenario."""
+    return {vm["name"]: vm["label"] for vm in found["vms"]}
+
+
 def failure(found: Move) -> str:
     """Return the reason why a move is not possible as planned, or an empty text if it is."""
     arrival = found["arrival"]
@@ -91,16 +94,19 @@ def failure(found: Move) -> str:
     return ""
 
 
-def _speed(after: TwinState, failed: TwinState | None) -> str:
-    response, ready = after["response"], after["ready_pct"]
-    parts = []
-    if response is not None:
-        parts.append(f"Response p99 is {number(100 * response['median'])}% of now (median of VMs)")
-    if ready is not None:
-        then = failed["ready_pct"] if failed is not None else None
-        end = f", {number(then['mean'])}% after a failure" if then is not None else ""
-        parts.append(f"ready at most {number(ready['mean'])}%{end}")
-    return f"{'; '.join(parts)}." if parts else ""
+def _downtimes(found: Move) -> list[str]:
+    """Return which longest downtimes are kept, in sentences."""
+    said, called = [], labels(found)
+    for each in found["downtimes"]:
+        minutes = f"{number(each['max_s'] / 60)} min"
+        parts = [f"{count(each['vms'], 'VM')} with {each['tag']} can be off for {minutes}"]
+        if each["warm"]:
+            parts.append(f"{len(each['warm']):,} move warm")
+        if each["too_long"]:
+            names = some([called.get(name, name) for name in each["too_long"]], 4)
+            parts.append(f"{len(each['too_long']):,} can be off longer: {names}")
+        said.append(f"{'; '.join(parts)}.")
+    return said
 
 
 def view(found: Move) -> v.View:
@@ -125,10 +131,7 @@ def view(found: Move) -> v.View:
             *v.section("rollback", "Way back", beside.rollback(found), closed=True),
             *v.section("overlap", "Both sides at once", beside.sides(found), beside.costs(found), text=beside.BOTH),
             *v.section("work", "Work of people", beside.work(found), text=beside.WORK),
-            *v.section("target", "Speed on the target", _target(found), _causes(found)),
-            *v.section(
-                "rolling", "Hosts one after another", v.charts(list(_peaks(found))), _steps(found), text=_ROLLING
-            ),
+            *move_target.sections(arrival, labels(found)),
             *v.section("vms", "VMs", _vms(found)),
             *v.section("texts", "Texts for tools", _texts(found), text=_TEXTS, closed=True, detail=True),
             *v.section("findings", "Findings", _findings(found), closed=True, detail=True),
@@ -154,6 +157,9 @@ def _confidence(found: Move) -> Iterator[v.Badge]:
     late = [str(wave["number"]) for wave in found["waves"] if not wave["fits"]]
     if late:
         yield v.badge(f"Waves that can exceed their window: {some(late)}", "warn")
+    off = [each["tag"] for each in found["downtimes"] if each["too_long"]]
+    if off:
+        yield v.badge(f"Downtime can be too long: {some(off)}", "warn")
     if found["arrival"] is None:
         yield v.badge("The target cluster is not checked", "note")
 
@@ -299,114 +305,6 @@ def _wave(wave: Wave) -> v.Row:
     }
 
 
-def _target(found: Move) -> Sequence[v.Block]:
-    arrival = found["arrival"]
-    if arrival is None or arrival["after"] is None:
-        return []
-    columns = [
-        v.words("state", "state"),
-        v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
-        v.figures("costop", "co-stop", "%"),
-        v.figures("response", "response p99", "ms", text="VM with the longest one."),
-        v.figures("median", "median VM", "× now"),
-        v.figures("p90", "90% of VMs at most", "× now"),
-        v.figures("slower", "slower VMs"),
-        v.words("slowest", "slowest VM"),
-    ]
-    states = [
-        ("now", arrival["before"]),
-        ("on the target", arrival["after"]),
-        (f"{some(arrival['failed'], 2)} failed", arrival["failure"]),
-    ]
-    rows: list[v.Row] = []
-    for name, state in states:
-        if state is None:
-            continue
-        response = state["response"]
-        rows.append(
-            {
-                "state": name,
-                "ready": _worst(state["ready_pct"]),
-                "costop": _worst(state["costop_pct"]),
-                "response": _worst(state["response_ms_p99"]),
-                "median": response["median"] if response else None,
-                "p90": response["p90"] if response else None,
-                "slower": response["slower"] if response else None,
-                "slowest": f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else "",
-            }
-        )
-    return v.table("target", "Simulated figures before and after", columns, rows)
-
-
-def _causes(found: Move) -> Sequence[v.Block]:
-    causes = found["arrival"]["causes"] if found["arrival"] else []
-    columns = [v.words("name", "cause"), v.figures("ratio", "response p99", "× without it")]
-    return v.table(
-        "causes", "Causes of the change", columns, [{"name": each["name"], "ratio": each["ratio"]} for each in causes]
-    )
-
-
-_ROLLING = (
-    "Each host is emptied, reinstalled and filled again. Before each of these steps, both sides are within limits "
-    "after any planned failure."
-)
-
-
-def _peaks(found: Move) -> Iterator[v.Chart]:
-    rolling = found["arrival"]["rolling"] if found["arrival"] else None
-    if rolling is None or len(rolling["steps"]) < 2:
-        return
-    steps = rolling["steps"]
-    yield {
-        "type": "lines",
-        "id": "peaks",
-        "title": "VMs on the target before each reinstallation",
-        "alternative": f"From {steps[0]['moved']} VMs at the first host to {steps[-1]['moved']} at the last.",
-        "x": v.axis("host", begin=1),
-        "y": v.axis("VMs", begin=0),
-        "places": [float(at) for at in range(1, len(steps) + 1)],
-        "series": [
-            {"name": "on the target", "values": [float(each["moved"]) for each in steps], "colour": v.TWIN},
-            {"name": "on the source", "values": [float(each["staying"]) for each in steps], "colour": v.MEASURED},
-        ],
-    }
-
-
-def _steps(found: Move) -> Sequence[v.Block]:
-    rolling = found["arrival"]["rolling"] if found["arrival"] else None
-    columns = [
-        v.figures("step", "step"),
-        v.words("host", "reinstalled host"),
-        v.figures("moved", "VMs on the target"),
-        v.figures("staying", "VMs on the source"),
-        v.figures("source", "peak load, source", "% of limit"),
-        v.figures("target", "peak load, target", "% of limit"),
-    ]
-    rows = [
-        {
-            "step": at,
-            "host": each["host"],
-            "moved": each["moved"],
-            "staying": each["staying"],
-            "source": each["source_peak_pct"],
-            "target": each["target_peak_pct"],
-        }
-        for at, each in enumerate(rolling["steps"] if rolling else (), 1)
-    ]
-    return v.table("rolling", "Steps", columns, rows, ascending="step")
-
-
-def _reuse(found: Move) -> str:
-    """Return whether the present hosts can be reused one after another, in a sentence."""
-    rolling = found["arrival"]["rolling"] if found["arrival"] else None
-    if rolling is None:
-        return ""
-    if not rolling["feasible"]:
-        return f"The hosts cannot be reinstalled one after another: {rolling['reason']}."
-    loans = f"with {count(rolling['loans'], 'host')} on loan" if rolling["loans"] else "without a host on loan"
-    return f"The hosts can be reinstalled one after another {loans}; each step survives a planned failure."
-
-
 def _vms(found: Move) -> Sequence[v.Block]:
     columns = [
         v.words("name", "VM"),
@@ -521,12 +419,6 @@ def csv(found: Move) -> str:
         }
         for vm in found["vms"]
     )
-
-
-def _worst(found: Worst | None) -> v.Cell:
-    if found is None:
-        return None
-    return v.figure(found["mean"], half_width=found["ci95"], ends=(found["low"], found["high"]))
 
 
 def _hours(of: Range) -> str:

@@ -21,12 +21,15 @@
 | `rates.py` | published figures, rates and limits of tools (`library/moving/rates.yaml`) |
 | `sharing.py` | streams that share hosts, datastores, network and target, with slots |
 | `transfer.py` | time of copying a set of VMs, what limits it, and downtime |
+| `downtime.py` | longest downtime of VMs by tag, and writes of their work |
 | `waves.py` | waves of VMs that move in one maintenance window each |
 | `calendar.py` | dates of waves |
 | `arrival.py` | scenario of the VMs on the target |
 | `arrived.py` | hosts of all VMs on the target, and the figures of a simulation before and after |
+| `causes.py` | mechanisms of a change, by a chain of clusters between before and after |
 | `rolling.py` | reuse of the present hosts, one after another |
 | `handover` | texts of waves for tools: Forklift, virt-v2v, Proxmox VE |
+| `destination.py` | the target cluster as a document |
 | `options.py` | options |
 | `answer.py` | the entry point, and the document |
 

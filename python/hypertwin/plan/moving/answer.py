@@ -16,7 +16,6 @@ from hypertwin.arguments import asks
 from hypertwin.cost import prices as cost_prices
 from hypertwin.cost.prices import Prices
 from hypertwin.documents import move as documents
-from hypertwin.documents.refresh import TwinState
 from hypertwin.errors import fail
 from hypertwin.execution.runner import running
 from hypertwin.language import Vm
@@ -25,33 +24,26 @@ from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.reclaim import off_of
 from hypertwin.plan.moving import (
     addresses,
-    arrived,
     becomes,
     calendar,
+    downtime,
     effort,
     overlap,
     rates,
     rollback,
-    rolling,
     rules,
     transfer,
     waves,
 )
-from hypertwin.plan.moving.arrival import arrival, reused_hosts, target_hosts
 from hypertwin.plan.moving.context import Context
+from hypertwin.plan.moving.destination import Destination
 from hypertwin.plan.moving.handover import texts
 from hypertwin.plan.moving.off import Off
 from hypertwin.plan.moving.options import MAX_DAYS, Move
 from hypertwin.plan.moving.rates import Estimate, Tool
 from hypertwin.plan.moving.target import TITLES
-from hypertwin.plan.placement.problem import Problem
 from hypertwin.plan.powered_off import with_off
-from hypertwin.plan.refresh import judged, speed
-from hypertwin.plan.refresh.described import present_cluster
-from hypertwin.plan.refresh.fewest import Made
-from hypertwin.plan.refresh.planning import Planner
 from hypertwin.plan.refresh.present import Present
-from hypertwin.plan.refresh.speed import work_per_cycle
 from hypertwin.scenario import Given, Scenario
 
 if TYPE_CHECKING:
@@ -67,9 +59,6 @@ WINDOW = "20:00-06:00"
 EPOCH = datetime(2024, 1, 1)
 """A Monday. Windows repeat every week."""
 
-LOAN = "loan"
-"""Host group of hosts on loan."""
-
 FAMILIES: Mapping[str, str] = {
     "proxmox": "KVM on Linux",
     "kvm": "KVM on Linux",
@@ -78,9 +67,6 @@ FAMILIES: Mapping[str, str] = {
     "hyperv": "",
 }
 """Hypervisor as which the twin simulates each target. An empty text is a target without a performance verdict."""
-
-FOREIGN_POOLS = ("vsan",)
-"""Kinds of pools that exist on ESXi hosts only."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,6 +106,7 @@ class _Request:
     windows: tuple[calendar.Window, ...]
     dates: calendar.Calendar | None
     prices: Prices | None
+    classes: tuple[downtime.Class, ...]
 
     @staticmethod
     def of(given: Given, options: Move) -> _Request:
@@ -147,12 +134,17 @@ class _Request:
         windows = tuple(calendar.Window.parse(each) for each in _texts(options.window) or [WINDOW])
         freezes = tuple(calendar.Freeze.parse(each) for each in _texts(options.freeze))
         dates = None if options.start is None else calendar.Calendar(_start(options.start), windows, freezes)
-        copy_limits = transfer.Limits(_rate("network", options.network), _rate("target_writes", options.target_writes))
+        copy_limits = transfer.Limits(
+            network=_rate("network", options.network),
+            target=_rate("target_writes", options.target_writes),
+            datastore=_rate("source_reads", options.source_reads),
+        )
+        classes = downtime.classes(_texts(options.downtime), present.vms)
         days = options.acceptance
         if days is not None and not 0 <= days <= MAX_DAYS:
             fail("out-of-range", "acceptance", days, f"0 to {MAX_DAYS}", "write a number of days")
         prices = None if options.prices is None else cost_prices.read(options.prices)
-        return _Request(options, present, limits, target, copy_limits, windows, dates, prices)
+        return _Request(options, present, limits, target, copy_limits, windows, dates, prices, classes)
 
     @property
     def to(self) -> documents.Target:
@@ -209,7 +201,7 @@ class _Request:
     def document(self) -> documents.Move:
         """Return the whole answer."""
         planned = self._waves()
-        copied, mode = [self._source(vm) for vm in self._movable()], self.tool.modes[0]
+        copied, mode = [self._source(vm) for vm in self._movable()], waves.main_mode(planned, self.tool)
         whole = transfer.copy(copied, self.tool, self.copy_limits, mode=mode)
         halving = transfer.halving(copied, self.tool, self.copy_limits, mode=mode)
         times = None if self.dates is None else calendar.dates(list(map(_needs, planned)), self.dates)
@@ -228,6 +220,7 @@ class _Request:
             "vms": vms,
             "arrival": self._arrival(),
             "waves": told,
+            "downtimes": downtime.documented(self.classes, self.present.vms, planned),
             "volume_gib": whole.volume_bytes / GIB,
             "copy_s": _range(sum((each.window + each.before for each in planned), rates.ZERO)),
             "end": None if times is None or times.end is None else times.end.isoformat(),
@@ -258,6 +251,7 @@ class _Request:
             host=vm.host,
             disks=tuple(transfer.Disk(float(each.capacity_bytes or 0), None, _datastore(each.path)) for each in disks),
             used_bytes=_float(vm.measured.storage_used_bytes or vm.measured.storage_provisioned_bytes),
+            write_bytes_per_s=downtime.writes_per_s(vm, self.present.scenario.data),
         )
 
     def _waves(self) -> tuple[waves.Wave, ...]:
@@ -273,6 +267,7 @@ class _Request:
                 folder=vm.source.folder or "",
                 networks=tuple(dict.fromkeys(each.network for each in vm.source.networks or () if each.network)),
                 groups=tuple(groups.get(vm.name, ())),
+                max_downtime_s=None if vm.name in self.context.off else downtime.longest(vm, self.classes),
                 risk=float(sum(each.severity != "note" for each in self.findings[vm.name])),
             )
             for vm in self._movable()
@@ -368,102 +363,8 @@ class _Request:
         """Return the target cluster, or None without a target or without a hypervisor that the twin knows."""
         if (self.target is None and not self.options.reuse_hosts) or not FAMILIES[self.to]:
             return None
-        data = self.present.scenario.as_written()
-        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
-        present = speed.of_present(self.present.hosts, self.present.reference)
-        if self.target is not None:
-            hosts, sections = target_hosts(self.target)
-            speeds = present | speed.of_present(self.target.inventory.hosts, self.present.reference)
-        else:
-            foreign = [name for name, pool in (own.get("storage") or {}).items() if pool["kind"] in FOREIGN_POOLS]
-            if foreign:
-                hint = "describe hosts and storage of the target in a file, and give it with `target`"
-                fail("one-of", "reuse_hosts", f"pool {foreign[0]} (vSAN)", "storage that the target has", hint)
-            hosts, sections, speeds = reused_hosts(self.present), own, present
-        cycles = work_per_cycle(speeds)
-        found = arrived.arrive(
-            self.present,
-            arrival(self.present, hosts, sections, cycles),
-            self.limits,
-            self.options.memory_demand,
-            cycles,
-        )
-        planner = Planner(self.present, self.limits, self.options.memory_demand, speeds, None, lambda _: None)
-        befores = [planner.as_is(self.present.scenario, state.cluster) for state in self.present.states]
-        return self._arrived(found, befores, cycles)
-
-    def _arrived(
-        self, found: arrived.Arrived, befores: Sequence[Made], cycles: Mapping[str, float]
-    ) -> documents.Arrival:
-        document: documents.Arrival = {
-            "hosts": len(found.made.problem.hosts),
-            "feasible": found.place is not None,
-            "reason": found.reason,
-            "cluster": None,
-            "dropped": list(found.arrival.dropped),
-            "before": None,
-            "after": None,
-            "failure": None,
-            "failed": [],
-            "causes": [],
-            "rolling": self._rolling(befores, cycles),
-        }
-        if found.place is None:
-            return document
-        document["cluster"] = present_cluster(found.made, place=found.place)
-        if self.options.twin == "off":
-            return document
-        twin = arrived.simulated(
-            self.present,
-            befores,
-            found,
-            cycles,
-            failing=self.options.twin == "failure",
-            replications=self.options.replications,
-            progress=self.options.progress,
-        )
-        count = len(self.present.vms)
-        document["before"] = _state(twin.before, None, count)
-        document["after"] = _state(twin.after, twin.before, count)
-        document["failure"] = _state(twin.failure, twin.before, count) if twin.failure else None
-        document["failed"] = list(twin.failed)
-        document["causes"] = arrived.causes(twin)
-        return document
-
-    def _rolling(self, befores: Sequence[Made], cycles: Mapping[str, float]) -> documents.Rolling | None:
-        """Return the steps of reusing the hosts, or None for other hosts and for several clusters."""
-        if not self.options.reuse_hosts or len(befores) != 1:
-            return None
-        (before,) = befores
-        used = before.problem.loads(before.problem.at)[:, -1]
-        order = sorted(range(len(before.problem.hosts)), key=lambda host: (used[host], host))
-        tell = self.options.progress
-        return rolling.rolling(
-            rolling.Side(before.problem, tuple(order)),
-            lambda loans: self._converted(before.problem, order, cycles, loans),
-            self.limits.failures,
-            (lambda text: tell(text, 0, 0)) if tell is not None else (lambda _: None),
-        )
-
-    def _converted(
-        self, before: Problem, order: Sequence[int], cycles: Mapping[str, float], loans: int
-    ) -> rolling.Side:
-        """Return the target side: hosts on loan like the largest host type, then the present ones."""
-        data = self.present.scenario.as_written()
-        own = {key: data[key] for key in ("arrays", "devices", "storage") if data.get(key)}
-        hosts = reused_hosts(self.present)
-        if loans:
-            hosts[LOAN] = {**hosts[self.present.reference.group], "count": loans}
-        made = arrived.arrive(
-            self.present,
-            arrival(self.present, hosts, own, {LOAN: cycles[self.present.reference.group], **cycles}),
-            self.limits,
-            self.options.memory_demand,
-            cycles,
-        ).made.problem
-        number = {host.name: at for at, host in enumerate(made.hosts)}
-        lent = [at for at, host in enumerate(made.hosts) if host.group == LOAN]
-        return rolling.Side(made, (*lent, *(number[before.hosts[each].name] for each in order)))
+        blocked = {vm.name for vm in self.present.vms} - {vm.name for vm in self._movable()}
+        return Destination(self.options, self.present, self.limits, self.target, blocked).document()
 
     def _notes(self, found: documents.Move, whole: transfer.Transfer) -> list[str]:
         notes = list(whole.notes)
@@ -478,15 +379,6 @@ class _Request:
         if unknown:
             notes.append(f"The used storage of {unknown:,} VMs is unknown: their provisioned size counts, if known.")
         return notes
-
-
-def _state(figures: Sequence[judged.Figures], before: Sequence[judged.Figures] | None, vms: int) -> TwinState:
-    return {
-        "ready_pct": judged.worst(figures, judged.READY),
-        "costop_pct": judged.worst(figures, judged.COSTOP),
-        "response_ms_p99": judged.worst(figures, judged.RESPONSE),
-        "response": None if before is None else judged.compared(before, figures, vms),
-    }
 
 
 def _verdict(found: Sequence[rules.Finding]) -> documents.Verdict:

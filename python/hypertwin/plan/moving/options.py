@@ -40,6 +40,9 @@ class Move(Counting, Runs):
     ] = "failure"
     network: Annotated[str | None, Option("Bandwidth of the network between source and target.", "RATE")] = None
     target_writes: Annotated[str | None, Option("Rate that the target's storage can write.", "RATE")] = None
+    source_reads: Annotated[
+        str | None, Option("Rate that each datastore of the source can read for all hosts.", "RATE")
+    ] = None
     window: Annotated[
         str | Sequence[str] | None,
         Option("Maintenance window (default: 20:00-06:00); repeatable.", "[DAYS] FROM-TO"),
@@ -48,6 +51,10 @@ class Move(Counting, Runs):
     freeze: Annotated[str | Sequence[str] | None, Option("Days without a move; repeatable.", "DATE[..DATE]")] = None
     together: Annotated[
         str | Sequence[str] | None, Option("VMs with the same tag move in one wave, e.g. 'app-*'; repeatable.", "TAG")
+    ] = None
+    downtime: Annotated[
+        str | Sequence[str] | None,
+        Option("Longest downtime of VMs with a tag, e.g. 'gold=15min'; repeatable.", "TAG=TIME"),
     ] = None
     pilot: Annotated[int, Option("VMs of the pilot wave at most; 0 for none.", "N", least=0, most=1000)] = 10
     prices: Annotated[

@@ -117,6 +117,8 @@ class Limits:
     """Read limits of single ESXi hosts."""
     datastores: Mapping[str, float] = field(default_factory=dict)
     """Read limits of single datastores."""
+    datastore: float | None = None
+    """Read limit of each other datastore."""
     host: float | None = None
     """Measured read limit of an ESXi host, instead of the published one."""
     vm: float | None = None
@@ -506,9 +508,12 @@ def _resources(vms: Sequence[MovingVm], data: Data, case: _Case) -> dict[Resourc
     limits, factors = case.limits, case.factors
     found = {Resource("host", name): value for name, value in _host_limits(vms, case).items()}
     found |= {Resource(kind): value * factors.get((kind, ""), 1.0) for kind, value in _common(case).items()}
+    known = limits.datastores
+    if limits.datastore is not None:
+        used = dict.fromkeys(name for vm in vms for _, name in data[vm.name] if name)
+        known = {**dict.fromkeys(used, limits.datastore), **known}
     found |= {
-        Resource("datastore", name): value * factors.get(("datastore", name), 1.0)
-        for name, value in limits.datastores.items()
+        Resource("datastore", name): value * factors.get(("datastore", name), 1.0) for name, value in known.items()
     }
     return found if case.end != "low" else _storage(vms, data, case) | found
 

@@ -5,7 +5,7 @@
 | VMs that belong together | tag, rule, or folder if asked: one unit, never divided |
 | pilot | the first wave, with few VMs of the lowest risk |
 | order | rising risk, then restart priority, networks, folder and name |
-| mode | warm if the tool has it and a VM of the unit tolerates less downtime than a cold move takes, else cold |
+| mode | warm if the tool has it and a VM of the unit tolerates less downtime than a cold wave takes, else cold |
 | size | as many units in this order as fit the window at the slow end of its time |
 | large disks | a unit with a disk above the tool's limit is alone in its wave, so that nothing moves beside it |
 
@@ -30,6 +30,9 @@ from hypertwin.plan.moving.transfer import Downtime, Limits, MovingVm, Transfer,
 
 SPARE = 50
 """A wave that is not the last can have one part in this number less units than fit, so that few waves are tried."""
+
+MAX_ROUNDS = 5
+"""Maximum number of times that units move warm instead, because they are off too long in a wave of others."""
 
 Kind = Literal["pilot", "regular", "large"]
 
@@ -150,6 +153,11 @@ def waves(
     return planned.waves(candidates)
 
 
+def main_mode(planned: Sequence[Wave], tool: Tool) -> Mode:
+    """Return the mode of most data, or the first one of the tool without any data."""
+    return max(tool.modes, key=lambda mode: sum(each.volume_bytes for each in planned if each.mode == mode))
+
+
 def units(
     candidates: Sequence[Candidate], tool: Tool, limits: Limits | None = None, options: WaveOptions | None = None
 ) -> tuple[Unit, ...]:
@@ -217,7 +225,21 @@ class _Planner:
         self._tool, self._limits, self._options = tool, limits, options
 
     def waves(self, candidates: Sequence[Candidate]) -> tuple[Wave, ...]:
+        """Return the waves. Units that are off too long in a cold wave move warm, if the tool can."""
         ordered = units(candidates, self._tool, self._limits, self._options)
+        found = self._planned(ordered, candidates)
+        for _ in range(MAX_ROUNDS):
+            late = {name for each in found if each.mode == "cold" for name in each.too_long}
+            if not late or "warm" not in self._tool.modes:
+                break
+            ordered = tuple(
+                replace(unit, mode="warm") if any(each.vm.name in late for each in unit.candidates) else unit
+                for unit in ordered
+            )
+            found = self._planned(ordered, candidates)
+        return found
+
+    def _planned(self, ordered: Sequence[Unit], candidates: Sequence[Candidate]) -> tuple[Wave, ...]:
         pilot = self._pilot(ordered)
         chosen: list[tuple[Kind, tuple[Unit, ...]]] = [("pilot", pilot)] if pilot else []
         rest = [each for each in ordered if each not in pilot]

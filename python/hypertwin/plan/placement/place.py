@@ -223,13 +223,16 @@ def _fewest(task: Task, tell: Tell) -> Found:
     )
 
 
-def on_hosts(task: Task, kept: Ints) -> Ints | None:
-    """Return a placement on the kept hosts only, which tolerates failures among them."""
+def on_hosts(task: Task, kept: Ints, *, near: float = 1.0) -> Ints | None:
+    """Return a placement on the kept hosts only, which tolerates failures among them.
+
+    The search stops at a peak load of `near` times its lower bound, or at any placement within limits.
+    """
     some = Task(task.problem, task.failures, kept=kept)
     some.units.allowed &= task.units.allowed
     if bounds.impossible(some) is not None:
         return None
-    return balance.level_place(some, bounds.fullest(some)[0], from_nothing=True)
+    return balance.level_place(some, min(1.0, near * bounds.fullest(some)[0]), from_nothing=True)
 
 
 def _worth_keeping(task: Task) -> Ints:

@@ -106,14 +106,16 @@ def host_groups(wanted: Wanted) -> list[str]:
 
 
 def entries(
-    present: Present, cluster: str, takes: Sequence[str], speeds: Mapping[str, float]
+    present: Present, cluster: str, takes: Sequence[str], speeds: Mapping[str, float], *, bound: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the VMs of some clusters as entries of another cluster without their hosts, and their workloads.
 
-    `speeds` has the work per cycle of each present host group.
+    `speeds` has the work per cycle of each present host group. With `bound`, storage appliances are there on their
+    hosts, and VMs stay bound to CPUs and nodes.
     """
     data = present.scenario.as_written()
-    vms = [vm for name in takes for vm in present.state(name).guests]
+    states = [present.state(name) for name in takes]
+    vms = [vm for state in states for vm in (state.vms if bound else state.guests)]
     workloads: dict[str, Any] = {}
     names: dict[tuple[str, int], str] = {}
     found: dict[str, Any] = {}
@@ -127,7 +129,10 @@ def entries(
         host = of_host[first[group].host]
         entry = {key: value for key, value in written.items() if key not in (*OF_HOST, "count")}
         entry["cluster"] = cluster
-        if isinstance(entry.get("numa"), Mapping) and "nodes" in entry["numa"]:  # bound to nodes of the present host
+        if bound:
+            kept = ("host", "affinity") if first[group].storage_appliance else ("affinity",)
+            entry |= {key: written[key] for key in kept if key in written}
+        elif isinstance(entry.get("numa"), Mapping) and "nodes" in entry["numa"]:  # of the present host
             entry["numa"] = {key: value for key, value in entry["numa"].items() if key != "nodes"}
         workload = data["workloads"][written["workload"]]
         entry["workload"] = _workload(workloads, names, str(written["workload"]), workload, host, speeds[host.group])
@@ -149,7 +154,7 @@ def _workload(
 ) -> str:
     """Return the name of a workload as measured on a host. Adds it if it is new."""
     clock = entry.get("reference_clock")
-    hz = round((host.clock_hz if clock is None else _core.frequency_hz(clock)) * speed)
+    hz = round((host.clock_hz if clock is None else _core.frequency_hz(clock)) * speed / host.work_per_cycle)
     if (name, hz) not in names:
         own = name if name not in workloads else f"{name}-{len(workloads)}"
         names[name, hz] = own

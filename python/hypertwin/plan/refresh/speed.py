@@ -73,7 +73,7 @@ def speed(name: str, host: Host, reference: Host, place: str) -> Speed:
     an unknown processor is never taken as equal. `place` is the path of the processor model in messages.
     """
     found = published(host)
-    if is_same(host, reference):
+    if host is reference or is_same(host, reference):
         text = "the same processor as the reference host"
         return Speed(name, host, found, (1.0, 1.0, 1.0), 1.0, text)
     base = published(reference)

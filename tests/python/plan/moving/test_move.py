@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.moving import arrival, arrived
-from hypertwin.plan.refresh import judged
+from hypertwin.plan.moving import arrival, causes
 from hypertwin.plan.refresh.present import Present
 
 QUICK = {"cache": "off", "duration": 2, "warmup": 1, "replications": 1}
@@ -52,15 +52,6 @@ def test_options_that_the_target_lacks_are_dropped_and_named() -> None:
     found = move(made, reuse_hosts=True, twin="off")
     assert found["arrival"]["feasible"]
     assert set(found["arrival"]["dropped"]) == {"vms.web.cpu_hot_add", "vms.web.reservation"}
-
-
-def test_the_parts_of_a_change_multiply_to_the_whole() -> None:
-    def figures(p99: float) -> judged.Figures:
-        return {judged.RESPONSE: {"vm": judged.Ends(p99, None, p99, p99)}}
-
-    found = arrived.causes(arrived.Twin([figures(10)], [figures(30)], [], (), [figures(20)]))
-    assert [each["ratio"] for each in found] == [pytest.approx(2), pytest.approx(1.5)]
-    assert arrived.causes(arrived.Twin([figures(10)], [figures(10)], [], (), [])) == []
 
 
 def test_data_and_times_have_their_units() -> None:
@@ -109,18 +100,27 @@ def test_faster_hosts_of_the_target_answer_sooner(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(target))
     found = move(made, target=path, twin="normal")["arrival"]
     assert found["after"]["response"]["median"] < 0.7
-    causes = {each["name"]: each["ratio"] for each in found["causes"]}
-    hypervisor, hosts = causes.values()
-    assert hypervisor == pytest.approx(1, abs=0.1)
-    assert hosts < 0.7
-    assert hypervisor * hosts == pytest.approx(found["after"]["response"]["median"])
+    ratios = {each["name"]: each["ratio"] for each in found["causes"]}
+    assert list(ratios) == [
+        causes.OPTIONS,
+        causes.HYPERVISOR,
+        causes.DEVICES,
+        causes.PROCESSORS,
+        causes.HOSTS,
+        causes.STORAGE,
+    ]
+    assert ratios[causes.OPTIONS] == ratios[causes.DEVICES] == ratios[causes.STORAGE] == 1
+    assert ratios[causes.HYPERVISOR] == pytest.approx(1, abs=0.1)
+    assert ratios[causes.PROCESSORS] < 0.7
+    assert math.prod(ratios.values()) == pytest.approx(found["after"]["response"]["median"])
+    assert [each["vms"] for each in found["causes"]] == [0, 0, 0, 4, 0, 0]
 
 
 @pytest.mark.parametrize(("vms", "loans"), [(20, 0), (70, 1), (90, 2)])
 def test_hosts_are_reused_one_after_another_with_as_few_loans_as_needed(vms: int, loans: int) -> None:
     """Six hosts of 345 GiB within limits: VMs of 16 GiB leave room for failover on both sides, or need more hosts."""
     made = cluster(hosts=6, vms=vms, mhz=100)
-    found = move(made, reuse_hosts=True, twin="off")["arrival"]["rolling"]
+    found = move(made, reuse_hosts=True, twin="off")["arrival"]["rolling"][0]
     assert found["feasible"]
     assert found["loans"] == loans
     assert [each["host"] for each in found["steps"]] and len(found["steps"]) == 6
@@ -133,17 +133,17 @@ def test_hosts_are_reused_one_after_another_with_as_few_loans_as_needed(vms: int
 
 
 def test_one_host_alone_takes_no_vm_because_it_can_fail() -> None:
-    found = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off")["arrival"]["rolling"]
+    found = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off")["arrival"]["rolling"][0]
     assert [each["moved"] for each in found["steps"][:2]] == [0, 0]
     assert found["steps"][2]["moved"] > 0
-    without = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off", failures=0)["arrival"]["rolling"]
+    without = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off", failures=0)["arrival"]["rolling"][0]
     assert without["steps"][1]["moved"] > 0
 
 
 def test_a_full_cluster_cannot_be_reused_and_says_at_which_host() -> None:
     found = move(cluster(hosts=3, vms=62, mhz=100), reuse_hosts=True, twin="off", failures=1)["arrival"]
-    assert not found["rolling"]["feasible"]
-    assert "remaining source hosts" in found["rolling"]["reason"]
+    assert not found["rolling"][0]["feasible"]
+    assert "remaining source hosts" in found["rolling"][0]["reason"]
 
 
 def test_a_target_without_a_model_has_no_word_on_performance() -> None:
@@ -185,9 +185,13 @@ def test_a_bad_request_is_one_error(options: Any, path: str) -> None:
     assert path in (error.value.mistakes[0].path, "")
 
 
-def test_a_vsan_pool_cannot_be_reused_on_another_hypervisor() -> None:
-    pool = {"kind": "vsan", "redundancy": "raid-1", "devices": {"kind": "nvme", "per_node": 2, "capacity": "2 TiB"}}
+@pytest.mark.parametrize("kind", [{"kind": "vsan", "redundancy": "raid-1"}, {"preset": "vsan-esa"}])
+def test_a_vsan_pool_cannot_be_reused_on_another_hypervisor(kind: Any) -> None:
+    pool = {**kind, "devices": {"kind": "nvme", "per_node": 2, "capacity": "2 TiB"}}
     made = cluster(hosts=4, vms=4, more={"storage": {"vsan": {**pool, "nodes": "old"}}}, network={"ports": 2})
     made["vms"]["web"]["storage"] = "vsan"
-    with pytest.raises(ScenarioError, match="vSAN"):
+    with pytest.raises(ScenarioError) as error:
         move(made, reuse_hosts=True, twin="off")
+    (mistake,) = error.value.mistakes
+    assert (mistake.path, mistake.value) == ("reuse_hosts", "pool vsan (vSAN)")
+    assert "`target`" in str(mistake)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -198,6 +199,33 @@ def test_vcenter_is_five_to_ten_times_slower_for_proxmox() -> None:
     assert (vcenter.value - OVERHEAD) / (host.value - OVERHEAD) == pytest.approx(7)
     assert (vcenter.high - OVERHEAD) / (host.high - OVERHEAD) == pytest.approx(10)
     assert (vcenter.low - OVERHEAD) / (host.low - OVERHEAD) == pytest.approx(5)
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 4, 7, 8, 25])
+def test_intervals_are_at_most_a_third_wide_if_network_target_and_datastores_are_stated(hosts: int) -> None:
+    """Hosts that share a datastore of unknown speed have a wide interval, unless the network is narrower."""
+    vms = [
+        MovingVm(f"vm-{each}", f"esx-{each % hosts}", (Disk(50 * GIB, 35 * GIB, f"ds-{each % 2}"),))
+        for each in range(10 * hosts)
+    ]
+    stated = Limits(network=TEN_GBIT, target=2 * TEN_GBIT)
+    shared = copy(vms, MTV, stated).seconds
+    known = copy(vms, MTV, replace(stated, datastore=TEN_GBIT)).seconds
+    assert known.value / 1.35 <= known.low <= known.high <= 1.35 * known.value
+    assert (shared.high > 1.35 * shared.value) is (hosts in (4,))
+    alone = [replace(each, disks=(replace(each.disks[0], datastore=each.host),)) for each in vms]
+    apart = copy(alone, MTV, stated).seconds
+    assert apart.value / 1.35 <= apart.low <= apart.high <= 1.35 * apart.value
+
+
+def test_a_limit_of_each_datastore_is_none_of_all_together() -> None:
+    vms = [MovingVm(f"vm-{each}", f"esx-{each}", (Disk(GIB, GIB, f"ds-{each // 2}"),)) for each in range(4)]
+    overhead = COLD.overhead.value
+    assert copy(vms, MTV, Limits(datastore=MIB)).seconds.value == pytest.approx(2 * 1024 + overhead)
+    own = Limits(datastore=MIB, datastores={"ds-1": MIB / 2})
+    assert copy(vms, MTV, own).seconds.value == pytest.approx(4 * 1024 + overhead)
+    with pytest.raises(ScenarioError, match="datastore"):
+        Limits(datastore=0.0)
 
 
 def test_no_end_of_the_interval_is_faster_than_a_stated_limit() -> None:

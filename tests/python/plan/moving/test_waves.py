@@ -12,7 +12,7 @@ from hypertwin.errors import ScenarioError
 from hypertwin.plan.moving import rates
 from hypertwin.plan.moving.rates import GIB, MIB
 from hypertwin.plan.moving.transfer import Disk, Limits, MovingVm, copy, cutover
-from hypertwin.plan.moving.waves import Candidate, Wave, WaveOptions, units, waves
+from hypertwin.plan.moving.waves import Candidate, Wave, WaveOptions, main_mode, units, waves
 
 MTV = rates.tool("mtv")
 HOUR = 3600.0
@@ -54,6 +54,30 @@ def test_a_wave_that_the_network_limits_is_as_large_as_its_window() -> None:
     fitting = int(left * 5e8 * 1460 / 1538 / (35 * GIB))
     assert fitting * 0.98 - 1 <= len(first.vms) <= fitting
     assert first.transfer.limited_by[0].kind == "network"
+
+
+def test_vms_that_wait_too_long_in_a_cold_wave_move_warm_in_waves_of_their_own() -> None:
+    """Alone, a cold move of 35 GiB takes up to 13 minutes with its boot. With nine others it takes half an hour."""
+    candidates = [vm(f"vm-{each}", max_downtime_s=15 * 60 if each < 2 else None) for each in range(10)]
+    alone = waves(candidates[:1], MTV, options=NO_PILOT)
+    assert [each.mode for each in alone] == ["cold"]
+    found = waves(candidates, MTV, options=NO_PILOT)
+    assert {each.mode: each.vms for each in found} == {
+        "warm": ("vm-0", "vm-1"),
+        "cold": tuple(f"vm-{each}" for each in range(2, 10)),
+    }
+    assert all(each.too_long == () for each in found)
+    proxmox = rates.tool("proxmox-esxi")
+    assert {each.mode for each in waves(candidates, proxmox, options=NO_PILOT)} == {"cold"}
+    assert {name for each in waves(candidates, proxmox, options=NO_PILOT) for name in each.too_long} == {"vm-0", "vm-1"}
+
+
+def test_the_mode_of_most_data_stands_for_all() -> None:
+    found = waves([vm("a", used_gib=10, max_downtime_s=1), vm("b", used_gib=20)], MTV, options=NO_PILOT)
+    assert main_mode(found, MTV) == "cold"
+    found = waves([vm("a", used_gib=30, max_downtime_s=1), vm("b", used_gib=20)], MTV, options=NO_PILOT)
+    assert main_mode(found, MTV) == "warm"
+    assert main_mode((), MTV) == "cold"
 
 
 def test_the_pilot_has_few_vms_of_the_lowest_risk() -> None:
