@@ -245,13 +245,13 @@ class _Request:
         return [vm for vm in self.vms if not _blocks(self.findings[vm.name])]
 
     def _source(self, vm: Vm) -> transfer.MovingVm:
-        disks = () if vm.source.disks is None else vm.source.disks
+        disks, is_off = vm.source.disks or (), vm.name in self.context.off
         return transfer.MovingVm(
             name=vm.name,
             host=vm.host,
             disks=tuple(transfer.Disk(float(each.capacity_bytes or 0), None, _datastore(each.path)) for each in disks),
             used_bytes=_float(vm.measured.storage_used_bytes or vm.measured.storage_provisioned_bytes),
-            write_bytes_per_s=downtime.writes_per_s(vm, self.present.scenario.data),
+            write_bytes_per_s=0.0 if is_off else downtime.writes_per_s(vm, self.present.scenario.data),
         )
 
     def _waves(self) -> tuple[waves.Wave, ...]:
