@@ -43,6 +43,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hypertwin.answers import Answer, Record
+    from hypertwin.benchmark.answer import (
+        Benchmark,
+        Ready,
+        check_benchmark,
+        predict_benchmark,
+        report_benchmark,
+        run_benchmark,
+    )
     from hypertwin.calibration.calibrate import Calibration, calibrate
     from hypertwin.drives import devices
     from hypertwin.errors import HypertwinError, RunError, ScenarioError, SourceError
@@ -79,6 +87,7 @@ if TYPE_CHECKING:
 else:
     _NAMES = {
         "answers": "Answer Record",
+        "benchmark.answer": ("Benchmark Ready check_benchmark predict_benchmark report_benchmark run_benchmark"),
         "calibration.calibrate": "Calibration calibrate",
         "drives": "devices",
         "errors": "HypertwinError RunError ScenarioError SourceError",
@@ -112,6 +121,7 @@ else:
 
 __all__ = [
     "Answer",
+    "Benchmark",
     "Calibration",
     "Capacity",
     "Comparison",
@@ -122,6 +132,7 @@ __all__ = [
     "Layout",
     "Moved",
     "Planned",
+    "Ready",
     "Record",
     "Refreshed",
     "Result",
@@ -134,6 +145,7 @@ __all__ = [
     "Validation",
     "calibrate",
     "capacity",
+    "check_benchmark",
     "compare",
     "density",
     "devices",
@@ -149,7 +161,10 @@ __all__ = [
     "plan_place",
     "plan_refresh",
     "plan_survive",
+    "predict_benchmark",
     "presets",
+    "report_benchmark",
+    "run_benchmark",
     "schema",
     "simulate",
     "size",

@@ -12,7 +12,7 @@ from hypertwin.benchmark.load.generator import percentiles
 from hypertwin.documents.benchmark import View
 from hypertwin.report.metrics import CATALOGUE
 
-SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed)
+SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed and "group" in metric.scopes)
 """Figures of which a group has the sum. Of others it has a mean, weighted by work."""
 MAX_SKEW_MS = 250.0
 """Difference between first and last start from which a run counts as disturbed."""

@@ -25,8 +25,9 @@ FIGURES = (
 )
 """Predicted figures of a group, in the order of views. A load has some of them."""
 
-UNITS = {metric.key: metric.unit for metric in CATALOGUE}
-TITLES = {metric.key: metric.name for metric in CATALOGUE}
+_OF_GROUPS = [metric for metric in CATALOGUE if "group" in metric.scopes]
+UNITS = {metric.key: metric.unit for metric in _OF_GROUPS}
+TITLES = {metric.key: metric.name for metric in _OF_GROUPS}
 
 
 def check(plan: Plan, scenario: Scenario) -> None:
