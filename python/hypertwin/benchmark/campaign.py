@@ -87,9 +87,10 @@ class Campaign:
         """End what an earlier process left running, and make the data where they are missing."""
         self.stop()
         ready = set(self.folder.state["prepared"])
-        waiting = [target for target in self.plan.targets if target.name not in ready]
+        machines = (*self.plan.targets, *self.plan.hosts)
+        waiting = [target for target in machines if target.name not in ready]
         # the folder is known before it is made, so that a campaign that ends now can remove it
-        self.folder.change(touched=[target.name for target in self.plan.targets])
+        self.folder.change(touched=[target.name for target in machines])
         done = 0
         with self._all(waiting, self._prepare) as finished:
             for target in finished:
@@ -101,6 +102,8 @@ class Campaign:
     def _prepare(self, target: Target) -> None:
         work = self._work(target)
         self._done(target, self.shells.run(target, scripts.begin(work), STOP_S), "the work folder cannot be made")
+        if target not in self.plan.targets:
+            return
         # data of an attempt that was ended in the middle are made anew
         self._remove_data(target)
         text = self.plan.load.prepare(target)
@@ -200,6 +203,8 @@ class Campaign:
         ):
             for _ in finished:
                 pass
+        for target in (*targets, *plan.hosts):
+            self._done(target, answers[target.name], f"{step.title} cannot be measured")
         files = {name: self._keep(kept / name, done) for name, done in answers.items()}
         run = self._read(step, repeat, targets, files)
         path = (kept / "run.json").relative_to(self.folder.path)
@@ -243,7 +248,7 @@ class Campaign:
                 host=False,
                 throttled_pct=None if group is None else group.throttled_pct,
             )
-            view["busy_pct"] = more.get("guest_cpu_pct", view["busy_pct"])
+            view["busy_pct"] = more.get("guest_cpu_pct", more.get("run_pct"))
             views.append(view)
         views += [measured.view(name, counted, host=True) for name, counted in hosts.items()]
         skew = 1000 * (max(starts) - min(starts)) if len(starts) > 1 else None

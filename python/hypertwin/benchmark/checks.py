@@ -24,7 +24,7 @@ MAX_OFFSET_S = 0.1
 """Largest clock difference to this computer that is not a problem."""
 BUSY_PCT, STEAL_PCT = 5.0, 2.0
 """Use of CPUs by others from which a measurement counts as disturbed."""
-CLOCK_READS = 5
+CLOCK_READS = 20
 NEEDED = ("setsid", "timeout", "awk", "date")
 
 
@@ -160,14 +160,13 @@ def _clock(target: Target, shells: Shells) -> tuple[float, float]:
     if target.address == LOCAL:
         return 0.0, 0.0
     best = (0.0, float("inf"))
-    for _ in range(CLOCK_READS):
-        done = shells.run(target, scripts.clock(), LIMIT_S, most=4096)
-        there = number(done.out.decode("ascii", "replace").strip())
+    for began, answer, ended in shells.asked(target, scripts.CLOCK, CLOCK_READS, LIMIT_S):
+        there = number(answer)
         if there is None:
             raise TargetError(f"{target.name}: `date +%s.%N` gives no time; the core utilities of GNU are needed")
-        half = (done.ended - done.began) / 2
+        half = (ended - began) / 2
         if half < best[1]:
-            best = (there - (done.began + done.ended) / 2, half)
+            best = (there - (began + ended) / 2, half)
     return best
 
 

@@ -20,7 +20,7 @@ from hypertwin.yaml_writing import to_yaml
 
 FITTED = (
     *("throughput_per_s", "response_ms_mean", "iops", "io_latency_ms_mean", "read_latency_ms_mean"),
-    *("write_latency_ms_mean", "guest_cpu_pct"),
+    *("write_latency_ms_mean", "guest_cpu_pct", "run_pct"),
 )
 """Figures that set parameters. Percentiles are predicted only, because they repeat worse."""
 LEAST_ERROR = 0.01

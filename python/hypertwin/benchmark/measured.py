@@ -45,14 +45,15 @@ def together(vms: Mapping[str, Figures]) -> dict[str, float]:
 def guest_figures(
     name: str, counters: Counters | None, host: Counters | None, vcpus: int, *, shares_kernel: bool
 ) -> dict[str, float]:
-    """Return CPU figures of a VM: by itself, or by its control group on the host if it has no kernel of its own."""
+    """Return CPU figures of a VM: its run time by its control group on the host, and what it sees itself.
+
+    A container shares the kernel, so it sees the counters of the whole machine. These are not its own.
+    """
     group = None if host is None else host.groups.get(name)
     found: dict[str, float] = {}
     if group is not None:
         found["run_pct"] = 100 * group.run_cpus / vcpus
-    if shares_kernel:
-        return {**found, "guest_cpu_pct": found["run_pct"]} if "run_pct" in found else found
-    if counters is not None:
+    if counters is not None and not shares_kernel:
         found["guest_cpu_pct"] = counters.busy_pct
         if counters.steal_pct > 0:
             found["ready_pct"] = counters.steal_pct

@@ -81,9 +81,8 @@ def facts(programs: Iterable[str], folder: str, seconds: float) -> str:
     )
 
 
-def clock() -> str:
-    """Return shell text that prints the time."""
-    return "date +%s.%N\n"
+CLOCK = "echo; while read -r each; do date +%s.%N; done\n"
+"""Shell text that prints a line, then the time for each line that it reads."""
 
 
 def versions(programs: Iterable[str]) -> str:

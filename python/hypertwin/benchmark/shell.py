@@ -119,6 +119,47 @@ class Shells:
             )
         return done
 
+    def asked(self, target: Target, text: str, count: int, limit_s: float) -> list[tuple[float, str, float]]:
+        """Return answers of shell text to single lines, each between the local times of question and answer.
+
+        The text prints a line before it reads the first. One connection serves all questions, so that no time for its start is in them. Raises TargetError.
+        """
+        process = subprocess.Popen(
+            self.words(target),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        with self._lock:
+            self._running.add(process)
+        timer = threading.Timer(limit_s, process.kill)
+        timer.start()
+        found = []
+        try:
+            process.stdin.write(text.encode())
+            process.stdin.flush()
+            process.stdout.readline(4096)  # the shell has read all of its text: what comes now is for the text itself
+            for _ in range(count):
+                began = time.time()
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                line = process.stdout.readline(4096)
+                found.append((began, line.decode("ascii", "replace").strip(), time.time()))
+        except OSError:
+            raise TargetError(f"{target.name}: the connection ended") from None
+        finally:
+            timer.cancel()
+            process.kill()
+            process.wait()
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            process.stdout.close()
+            with self._lock:
+                self._running.discard(process)
+        return found
+
     def kill(self) -> None:
         """End the local side of all commands."""
         with self._lock:
