@@ -221,7 +221,14 @@ class Rig:
             shutil.chown(template, "postgres", "postgres")
             _run(*as_user, str(programs / "initdb"), "-A", "trust", "-U", "postgres", "-D", str(template))
         _run("cp", "-a", str(template), str(data))
-        flags = ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={data}", "-c", "shared_buffers=64MB"]
+        flags = [
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            f"unix_socket_directories={data}",
+            "-c",
+            "shared_buffers=64MB",
+        ]
         self._start(machine, [*as_user, str(programs / "postgres"), "-D", str(data), *flags], "postgres.log")
 
     def _config(self) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hypertwin.benchmark import scripts
-from hypertwin.benchmark.plan import LOCAL, Plan, Target
+from hypertwin.benchmark.plan import LOCAL, Plan, Target, excluded
 from hypertwin.benchmark.shell import Shells, TargetError
 from hypertwin.errors import printable, short
 from hypertwin.ingest.outside import number
@@ -57,9 +57,9 @@ class Facts:
     busy_pct: float
     steal_pct: float
     load_1min: float
-    offset_s: float
+    offset_s: float = 0.0
     """Clock of the machine minus the clock here."""
-    uncertainty_s: float
+    uncertainty_s: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -115,13 +115,28 @@ def _facts(target: Target, plan: Plan, shells: Shells) -> Facts | Finding:
     programs = plan.load.programs() if target in plan.targets else ()
     try:
         done = shells.run(target, scripts.facts(programs, target.folder, PROBE_S), LIMIT_S, most=2**20)
+        found = _parsed(target.name, done.out.decode("utf-8", "replace"))
+        if found is None:
+            reason = "" if done.code == 0 else f": {done.reason}"
+            return Finding("error", target.name, f"does not answer as a Linux system{reason}")
         offset, uncertainty = _clock(target, shells)
-        present = [each for each in programs if f"program {each}" in done.out.decode("utf-8", "replace")]
-        told = shells.run(target, scripts.versions(present), LIMIT_S, most=2**16).out.decode("utf-8", "replace")
+        text = scripts.versions(sorted(found.programs & set(programs)))
+        told = shells.run(target, text, LIMIT_S, most=2**16).out.decode("utf-8", "replace")
     except TargetError as error:
         return Finding("error", target.name, str(error).removeprefix(f"{target.name}: "))
+    versions = dict(line.partition(" ")[::2] for line in told.splitlines() if line)
+    return replace(
+        found,
+        offset_s=offset,
+        uncertainty_s=uncertainty,
+        versions={key: short(printable(value), 200) for key, value in versions.items()},
+    )
+
+
+def _parsed(name: str, text: str) -> Facts | None:
+    """Return the facts in the answer of a machine, or None if it is no such answer."""
     found: dict[str, list[str]] = {}
-    for line in done.out.decode("utf-8", "replace").splitlines()[:1000]:
+    for line in text.splitlines()[:1000]:
         key, _, value = line.partition(" ")
         found.setdefault(key, []).append(short(printable(value.strip()), 300))
     try:
@@ -129,14 +144,12 @@ def _facts(target: Target, plan: Plan, shells: Shells) -> Facts | Finding:
         spent = {key: ticks[1][key] - ticks[0][key] for key in ticks[0]}
         cpus, load = int(found["cpus"][0]), float(found["load"][0].split()[0])
     except (LookupError, ValueError):
-        reason = "" if done.code == 0 else f": {done.reason}"
-        return Finding("error", target.name, f"does not answer as a Linux system{reason}")
+        return None
     total = max(1, sum(spent.values()))
     space = number(found.get("space_kb", [""])[0])
     first = {key: values[0] for key, values in found.items()}
-    versions = dict(line.partition(" ")[::2] for line in told.splitlines() if line)
     return Facts(
-        name=target.name,
+        name=name,
         hostname=first.get("hostname", ""),
         identity=tuple(first.get(key, "") for key in ("machine", "boot", "net")),
         boot=first.get("boot", ""),
@@ -149,9 +162,6 @@ def _facts(target: Target, plan: Plan, shells: Shells) -> Facts | Finding:
         busy_pct=100 * spent["busy"] / total,
         steal_pct=100 * spent["steal"] / total,
         load_1min=load,
-        offset_s=offset,
-        uncertainty_s=uncertainty,
-        versions={key: short(printable(value), 200) for key, value in versions.items()},
     )
 
 
@@ -177,10 +187,6 @@ def _of_machine(target: Target, facts: Facts, plan: Plan) -> Iterator[Finding]:
         yield Finding("error", target.name, text, "correct the address or `hostname`")
     names = [facts.hostname, facts.hostname.split(".")[0]]
     for pattern in plan.exclude if is_target else ():
-        from dataclasses import replace
-
-        from hypertwin.benchmark.plan import excluded
-
         if any(excluded(replace(target, name=name, address=name), pattern) for name in names if name):
             yield Finding("error", target.name, f"answers as {facts.hostname}, which `exclude` ({pattern}) forbids")
             break

@@ -23,6 +23,11 @@ SLACK_S = 30.0
 
 _FRAME = re.compile(rb"@@ ([a-z0-9_.-]{1,60}) ([0-9]{1,12})\n")
 _HEAD = "set -u\nLC_ALL=C; export LC_ALL\numask 077\n"
+_MEMBERS = (
+    'members() { cat /proc/[0-9]*/stat 2>/dev/null | sed "s/^\\([0-9]*\\) (.*) /\\1 /"'
+    ' | awk -v s="$number" \'$5 == s && $2 != "Z" { print $1 }\'; }\n'
+)
+"""Shell function that prints the processes of a session; `timeout` gives its command a group of its own."""
 _FRAMES = 'frame() { printf "@@ %s %d\\n" "$1" "$(wc -c < "$2")"; cat "$2"; }\n'
 
 
@@ -167,8 +172,9 @@ def stop(work: Work) -> str:
         'case "$number" in *[!0-9]* | "" | 0 | 1) exit 0 ;; esac\n'
         # a number that is used again belongs to another folder
         f'[ "$(readlink "/proc/$number/cwd")" = "$(readlink -f {work.quoted})" ] || exit 0\n'
-        f'kill -TERM -- "-$number" 2>/dev/null || exit 0\nfor i in 1 2 3 4 5 6 7 8 9 10; do\n'
-        '  kill -0 -- "-$number" 2>/dev/null || exit 0; sleep 0.3\ndone\nkill -KILL -- "-$number" 2>/dev/null\nexit 0\n'
+        f"{_MEMBERS}"
+        "kill -TERM $(members) 2>/dev/null\nfor i in 1 2 3 4 5 6 7 8 9 10; do\n"
+        '  [ -n "$(members)" ] || exit 0; sleep 0.3\ndone\nkill -KILL $(members) 2>/dev/null\nexit 0\n'
     )
 
 

@@ -25,6 +25,8 @@ MAX_BYTES = 64 * 2**20
 """Maximum length of the output of a command."""
 MAX_ERROR = 64 * 2**10
 LIBVIRT = "libvirt:"
+ENDED_S = 5.0
+"""Time for the rest of the output after the end of a command."""
 BEHIND_S = 15.0
 """Time beyond the limit on the target, after which the local side ends a command."""
 
@@ -122,7 +124,8 @@ class Shells:
     def asked(self, target: Target, text: str, count: int, limit_s: float) -> list[tuple[float, str, float]]:
         """Return answers of shell text to single lines, each between the local times of question and answer.
 
-        The text prints a line before it reads the first. One connection serves all questions, so that no time for its start is in them. Raises TargetError.
+        The text prints a line before it reads the first. One connection serves all questions, so that no time for its
+        start is in them. Raises TargetError.
         """
         process = subprocess.Popen(
             self.words(target),
@@ -242,8 +245,12 @@ def _communicate(
         process.kill()
         process.wait()
         raise TargetError(f"{target.name}: no answer within {limit_s:.0f} s") from None
-    for worker in workers[1:]:
-        worker.join(5)
+    finally:
+        for worker, stream in zip(workers, (process.stdin, process.stdout, process.stderr), strict=True):
+            worker.join(ENDED_S)
+            if stream is not None and not worker.is_alive():  # a process that is left holds the other end
+                with contextlib.suppress(OSError):
+                    stream.close()
     if over.is_set():
         raise TargetError(f"{target.name}: a command printed more than {most >> 20} MiB")
     return bytes(found["out"]), bytes(found["err"])

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import writing
 from hypertwin.benchmark import answer
 from hypertwin.benchmark.options import Execute, Predict
 from hypertwin.cli import options, output, progress, streams
@@ -88,7 +87,6 @@ def run(
         streams.write(answer.dry_run(path))
         return
     output.check(registry.BENCHMARK, form, None, report)
-    writing.check_writable(page=report)
     settings = {key: value for key, value in vars(asked).items() if key in Predict.__dataclass_fields__}
     with progress.labelled_bar() as update:
         answer.predict_benchmark(path, **{**settings, "out": out, "progress": update})
