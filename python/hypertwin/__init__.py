@@ -9,7 +9,7 @@ docs/api.md has every function.
 | file | contents |
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; meaning of a scenario |
-| `yaml_writing.py` | scenarios as YAML text |
+| `yaml_writing.py`, `yaml_fields.py` | scenarios as YAML text; small YAML files with fixed keys |
 | `parts.py` | the sections of a scenario as types |
 | `questions.py` | the commands of the command line, as functions |
 | `run.py`, `reports.py` | sweeps and replications; the reports of points |
@@ -29,6 +29,7 @@ docs/api.md has every function.
 | `apportion.py` | share of each VM in the measured use of its host |
 | `ingest/` | readers of other systems' inventories and telemetry |
 | `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one kind of question to the twin each |
+| `benchmark/` | benchmark campaigns on the user's VMs |
 | `cost/` | rules of licences, the user's prices, costs over years |
 | `comparison/` | two results of one command, figure by figure |
 | `published/` | published throughput and power of hosts, by CPU model |

@@ -263,7 +263,7 @@ def test_two_targets_that_are_one_machine_are_refused(cli, ssh, tmp_path):
     path.write_text(path.read_text().replace("root@two", "admin@one"))
     done = cli("benchmark", "check", "plan.yaml")
     assert done.returncode == 1
-    assert "is the same machine as one" in done.stdout
+    assert "is the same VM as one" in done.stdout
 
 
 def test_excluded_names_never_get_load_also_by_the_name_that_they_answer(cli, ssh, tmp_path):

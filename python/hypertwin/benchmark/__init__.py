@@ -2,6 +2,7 @@
 
 | file | contents |
 |---|---|
+| `target.py`, `step.py` | VM that runs a load, and load of one measurement |
 | `plan.py` | the plan of a campaign, from YAML |
 | `inventory.py` | targets of an inventory of Ansible |
 | `load/` | load generators: sysbench, pgbench, fio, any command |

@@ -22,9 +22,11 @@ from hypertwin.benchmark.counters import Counters
 from hypertwin.benchmark.folder import Folder
 from hypertwin.benchmark.load import Figures
 from hypertwin.benchmark.load.generator import SECRET, OutputError
-from hypertwin.benchmark.plan import Plan, Step, Target
+from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.scripts import Work
 from hypertwin.benchmark.shell import Done, Shells, TargetError
+from hypertwin.benchmark.step import Step
+from hypertwin.benchmark.target import Target
 from hypertwin.documents.benchmark import Run, View
 from hypertwin.errors import HypertwinError, printable, short
 from hypertwin.ingest.outside import number
@@ -61,7 +63,10 @@ class Campaign:
     # ---- before and after
 
     def check(self, *, install: bool = False) -> Checked:
-        """Check all machines, and install what is missing if asked. Raises CampaignError with what prevents a start."""
+        """Check all targets and hosts, and install missing programs if asked.
+
+        Raises CampaignError with everything that prevents a start.
+        """
         found = checks.check(self.plan, self.shells)
         if install and any(checks.missing(self.plan, each) for each in found.facts.values()):
             self._install(found)
@@ -87,10 +92,10 @@ class Campaign:
         """End what an earlier process left running, and make the data where they are missing."""
         self.stop()
         ready = set(self.folder.state["prepared"])
-        machines = (*self.plan.targets, *self.plan.hosts)
-        waiting = [target for target in machines if target.name not in ready]
+        places = (*self.plan.targets, *self.plan.hosts)
+        waiting = [target for target in places if target.name not in ready]
         # the folder is known before it is made, so that a campaign that ends now can remove it
-        self.folder.change(touched=[target.name for target in machines])
+        self.folder.change(touched=[target.name for target in places])
         done = 0
         with self._all(waiting, self._prepare) as finished:
             for target in finished:
@@ -122,8 +127,8 @@ class Campaign:
         """Remove data and work folders from all targets and hosts."""
         self.stop()
         touched = self.folder.state.get("touched", [])
-        machines = [each for each in (*self.plan.targets, *self.plan.hosts) if each.name in touched]
-        with self._all(machines, self._remove) as finished:
+        places = [each for each in (*self.plan.targets, *self.plan.hosts) if each.name in touched]
+        with self._all(places, self._remove) as finished:
             for target in finished:
                 with _STATE:
                     state = self.folder.state
@@ -136,9 +141,9 @@ class Campaign:
         self._done(target, done, "its data cannot be removed")
 
     def stop(self) -> None:
-        """End all loads of this campaign. Machines that do not answer are left to their time limits."""
+        """End all loads of this campaign. Those that do not answer are left to their time limits."""
         touched = self.folder.state.get("touched", [])
-        machines = [each for each in (*self.plan.targets, *self.plan.hosts) if each.name in touched]
+        places = [each for each in (*self.plan.targets, *self.plan.hosts) if each.name in touched]
 
         def end(target: Target) -> None:
             try:
@@ -147,7 +152,7 @@ class Campaign:
                 return
 
         with ThreadPoolExecutor(max_workers=32) as pool:
-            list(pool.map(end, machines))
+            list(pool.map(end, places))
 
     # ---- runs
 
@@ -211,7 +216,7 @@ class Campaign:
         self.folder.write_json(str(path), run)
 
     def _keep(self, folder: Path, done: Done) -> dict[str, bytes]:
-        """Write the raw output of a machine, and return it by name."""
+        """Write the raw output of a target or host, and return it by name."""
         folder.mkdir(exist_ok=True)
         found = scripts.frames(done.out)
         for name, content in found.items():
@@ -306,13 +311,13 @@ class Campaign:
     @contextmanager
     def _all(
         self,
-        machines: Sequence[Target],
+        places: Sequence[Target],
         work: Callable[[Target], Done | None],
         answers: dict[str, Done] | None = None,
     ) -> Iterator[Iterator[Target]]:
-        """Provide the machines in the order in which their work ends. After a failure, the work of all is ended."""
-        pool = ThreadPoolExecutor(max_workers=max(1, len(machines)))
-        futures: dict[Future[Done | None], Target] = {pool.submit(work, each): each for each in machines}
+        """Provide targets and hosts in the order in which their work ends. After a failure, all work is ended."""
+        pool = ThreadPoolExecutor(max_workers=max(1, len(places)))
+        futures: dict[Future[Done | None], Target] = {pool.submit(work, each): each for each in places}
 
         def finished() -> Iterator[Target]:
             waiting = set(futures)
@@ -336,7 +341,7 @@ class Campaign:
             pool.shutdown(wait=True, cancel_futures=True)
 
     @contextmanager
-    def _guarded(self, begin: float, machines: Sequence[Target]) -> Iterator[None]:
+    def _guarded(self, begin: float, places: Sequence[Target]) -> Iterator[None]:
         """Watch the guards during a run."""
         over = threading.Event()
         self._guard = ""
@@ -344,7 +349,7 @@ class Campaign:
         def watch() -> None:
             before: dict[str, str] = {}
             while not over.wait(GUARD_PERIOD_S):
-                for target in machines:
+                for target in places:
                     try:
                         text = self.shells.run(target, scripts.watch(self._work(target)), STOP_S, most=2**20)
                     except TargetError:
@@ -410,7 +415,7 @@ def _counters(files: Mapping[str, bytes]) -> Counters | None:
 
 
 def _crossed(name: str, found: Counters | None, guards: Mapping[str, float]) -> str:
-    """Return the guard that a machine has crossed, in words, or an empty text."""
+    """Return the guard that a target or host has crossed, in words, or an empty text."""
     if found is None:
         return ""
     for key, limit in guards.items():

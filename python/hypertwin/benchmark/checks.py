@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hypertwin.benchmark import scripts
-from hypertwin.benchmark.plan import LOCAL, Plan, Target, excluded
+from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.shell import Shells, TargetError
+from hypertwin.benchmark.target import LOCAL, Target, excluded
 from hypertwin.errors import printable, short
 from hypertwin.ingest.outside import number
 from hypertwin.lab.system import cpu_ticks
@@ -41,12 +42,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts of a machine."""
+    """Facts of a target or host."""
 
     name: str
     hostname: str
     identity: tuple[str, ...]
-    """Machine, boot and network, which together are unique."""
+    """System, boot and network, which together are unique."""
     boot: str
     kernel: str
     cpus: int
@@ -58,14 +59,14 @@ class Facts:
     steal_pct: float
     load_1min: float
     offset_s: float = 0.0
-    """Clock of the machine minus the clock here."""
+    """Clock of the target or host minus the clock here."""
     uncertainty_s: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Facts of all machines that answered, with findings."""
+    """Facts of all targets and hosts that answered, with findings."""
 
     facts: Mapping[str, Facts]
     findings: tuple[Finding, ...]
@@ -78,13 +79,13 @@ class Checked:
 
 def check(plan: Plan, shells: Shells) -> Checked:
     """Ask all targets and hosts, and judge their answers."""
-    machines = [*plan.targets, *plan.hosts]
+    places = [*plan.targets, *plan.hosts]
     with ThreadPoolExecutor(max_workers=32) as pool:
-        asked = [pool.submit(_facts, each, plan, shells) for each in machines]
+        asked = [pool.submit(_facts, each, plan, shells) for each in places]
         answers = [each.result() for each in asked]
     facts = {each.name: each for each in answers if isinstance(each, Facts)}
     findings = [each for each in answers if isinstance(each, Finding)]
-    for target in machines:
+    for target in places:
         if target.name in facts:
             findings += _of_machine(target, facts[target.name], plan)
     findings += _same(plan, facts)
@@ -134,7 +135,7 @@ def _facts(target: Target, plan: Plan, shells: Shells) -> Facts | Finding:
 
 
 def _parsed(name: str, text: str) -> Facts | None:
-    """Return the facts in the answer of a machine, or None if it is no such answer."""
+    """Return the facts in the answer of a target or host, or None if it is no such answer."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines()[:1000]:
         key, _, value = line.partition(" ")
@@ -151,7 +152,7 @@ def _parsed(name: str, text: str) -> Facts | None:
     return Facts(
         name=name,
         hostname=first.get("hostname", ""),
-        identity=tuple(first.get(key, "") for key in ("machine", "boot", "net")),
+        identity=tuple(first.get(key, "") for key in ("guest or host", "boot", "net")),
         boot=first.get("boot", ""),
         kernel=first.get("kernel", ""),
         cpus=cpus,
@@ -225,13 +226,13 @@ def _of_target(target: Target, facts: Facts, plan: Plan) -> Iterator[Finding]:
 
 
 def _same(plan: Plan, facts: Mapping[str, Facts]) -> Iterator[Finding]:
-    """Yield targets that are one machine, and programs of different versions."""
+    """Yield targets that are one VM, and programs of different versions."""
     seen: dict[tuple[str, ...], str] = {}
     for target in plan.targets:
         if target.name in facts and (target.address != LOCAL or len(plan.targets) == 1):
             other = seen.setdefault(facts[target.name].identity, target.name)
             if other != target.name:
-                text = f"is the same machine as {other}"
+                text = f"is the same VM as {other}"
                 yield Finding("error", target.name, text, "correct one of the addresses")
     for program in plan.load.programs():
         told = {facts[each.name].versions.get(program, "") for each in plan.targets if each.name in facts}

@@ -34,7 +34,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Counters:
-    """Use of a machine during a measurement."""
+    """Use of a target or host during a measurement."""
 
     elapsed_s: float
     cpus: int

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hypertwin.benchmark.folder import Folder
 from hypertwin.benchmark.judged import MEAN_PCT, TAIL_FACTOR, THROUGHPUT_PCT
 from hypertwin.documents import benchmark as documents
-from hypertwin.model_error.kinds import kind_of
 from hypertwin.report.metric_path import dotted
 from hypertwin.scenario import Scenario
 from hypertwin.yaml_writing import to_yaml
@@ -70,7 +69,7 @@ def study(folder: Folder, scenario: Scenario, document: documents.Benchmark, loa
 def _rows(document: documents.Benchmark, steps: Sequence[documents.Step]) -> Iterator[dict[str, Any]]:
     for step in steps:
         for figure in step["figures"]:
-            accept = ACCEPT.get(kind_of(figure["metric"]) or "")
+            accept = ACCEPT.get(figure["kind"] or "")
             if accept is None:
                 continue
             spread = figure["spread_pct"]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hypertwin.benchmark.plan import Plan, Step
+from hypertwin.benchmark.plan import Plan
+from hypertwin.benchmark.step import Step
 from hypertwin.calibration.calibrate import Calibration, calibrate
 from hypertwin.documents import benchmark as documents
 from hypertwin.report.metric_path import dotted

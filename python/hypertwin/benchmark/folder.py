@@ -30,7 +30,8 @@ from typing import Any, cast
 
 from hypertwin import reading, writing
 from hypertwin.benchmark import plan as plans
-from hypertwin.benchmark.plan import Plan, Step
+from hypertwin.benchmark.plan import Plan
+from hypertwin.benchmark.step import Step
 from hypertwin.documents.benchmark import Run
 from hypertwin.errors import HypertwinError, fail
 from hypertwin.scenario import Scenario, load

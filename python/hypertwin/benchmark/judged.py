@@ -12,8 +12,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from hypertwin.benchmark import limits
-from hypertwin.benchmark.plan import Plan, Step
+from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.prediction import FIGURES, TITLES, UNITS
+from hypertwin.benchmark.step import Step
 from hypertwin.documents import benchmark as documents
 from hypertwin.model_error.kinds import kind_of
 from hypertwin.report.metrics import catalogue_key
@@ -71,6 +72,7 @@ def compared(key: str, values: Sequence[float], predicted: documents.PredictedFi
         inside = ends[0] <= mean <= ends[1]
     return {
         "metric": key,
+        "kind": kind_of(key),
         "title": TITLES.get(catalogue_key(key), key),
         "unit": UNITS.get(catalogue_key(key), ""),
         "measured": mean,
@@ -113,7 +115,7 @@ def scores(steps: Sequence[documents.Step]) -> list[documents.Score]:
             figure
             for each in judged
             for figure in each["figures"]
-            if kind_of(figure["metric"]) == kind and figure["within"] is not None
+            if figure["kind"] == kind and figure["within"] is not None
         ]
         errors = [figure["error_pct"] for figure in own if figure["error_pct"] is not None]
         if own:
@@ -153,7 +155,7 @@ def loads(steps: Sequence[documents.Step], of: str) -> list[tuple[str, float, fl
         for key in ("threads", "depth", "rate", "jobs"):
             value = each["values"].get(key)
             amount *= float(value) if isinstance(value, int | float) else 1.0
-        done = next((figure[of] for figure in each["figures"] if kind_of(figure["metric"]) == "throughput"), None)  # type: ignore[literal-required]
+        done = next((figure[of] for figure in each["figures"] if figure["kind"] == "throughput"), None)  # type: ignore[literal-required]
         if done is not None:
             found.append((each["title"], amount, float(done)))
     return found

@@ -57,7 +57,7 @@ def _full(guests: Sequence[View], hosts: Sequence[View], *, io: bool) -> Iterato
 
 
 def _means(runs: Sequence[Run], kind: str) -> list[View]:
-    """Return the mean view of each machine of a kind, the busiest first."""
+    """Return the mean view of each guest or host, the busiest first."""
     names = dict.fromkeys(each["name"] for run in runs for each in run["views"] if each["kind"] == kind)
     found: list[View] = []
     for name in names:

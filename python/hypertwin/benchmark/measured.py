@@ -47,7 +47,7 @@ def guest_figures(
 ) -> dict[str, float]:
     """Return CPU figures of a VM: its run time by its control group on the host, and what it sees itself.
 
-    A container shares the kernel, so it sees the counters of the whole machine. These are not its own.
+    A container shares the kernel, so it sees the counters of the whole host. These are not its own.
     """
     group = None if host is None else host.groups.get(name)
     found: dict[str, float] = {}
@@ -61,7 +61,7 @@ def guest_figures(
 
 
 def view(name: str, counters: Counters | None, *, host: bool, throttled_pct: float | None = None) -> View:
-    """Return the use of a machine during a run."""
+    """Return the use of a target or host during a run."""
     return {
         "name": name,
         "kind": "host" if host else "guest",

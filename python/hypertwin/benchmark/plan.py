@@ -1,14 +1,4 @@
-"""Plan of a campaign: targets, load, steps and limits, from a YAML file.
-
-    name: sysbench-mariadb
-    scenario: scenario.yaml
-    group: db
-    targets:
-      vm1: { address: root@10.77.0.1 }
-      vm2: { address: vm2 } # a name in the SSH configuration
-    load: { kind: sysbench, script: oltp_read_write, options: { tables: 2, table-size: 5000 } }
-    steps: { vms: [1, 2], threads: [1, 4, 16] }
-    calibrate: { step: { vms: 1, threads: 1 }, free: [workloads.oltp.cpu.mean] }
+"""Plan of a campaign: targets, load, steps and limits, from a YAML file. docs/guides/benchmark.md explains its keys.
 
 Targets are the VMs of one group of the scenario, in the order of the plan. A step uses the first `vms` of them.
 """
@@ -19,13 +9,14 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from hypertwin import _core, yaml_fields
 from hypertwin.benchmark import inventory
 from hypertwin.benchmark.load import KINDS, Load
+from hypertwin.benchmark.step import Step
+from hypertwin.benchmark.target import Target, excluded
 from hypertwin.errors import Mistake
 from hypertwin.yaml_fields import Fields, shown
 
@@ -45,8 +36,6 @@ MAX_REPEATS = 100
 MAX_NAME = 64
 MAX_SECONDS = 86_400.0
 MAX_EXCLUDED = 1000
-LOCAL = "local"
-"""Address of the computer that runs the campaign."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ADDRESS = re.compile(
@@ -54,55 +43,6 @@ _ADDRESS = re.compile(
 )
 _FORM = "{address: root@10.0.0.7}"
 _EMPTY = ("a mapping with name, scenario, targets, load and steps", "`hypertwin examples` has plans of benchmarks")
-
-
-@dataclass(frozen=True)
-class Target:
-    """VM that runs the load."""
-
-    name: str
-    address: str
-    """Name or address for ssh, `local`, or `libvirt:DOMAIN`."""
-    port: int | None = None
-    config: str | None = None
-    """File with the SSH configuration, or None for the user's own."""
-    folder: str = "/tmp"
-    """Folder on the target, where the load has its files."""
-    host: str | None = None
-    """Observed host of the VM."""
-    hostname: str | None = None
-    """Expected host name, or None for any."""
-    cgroup: str | None = None
-    """Control group of the VM on its host, as a path below /sys/fs/cgroup."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the load that differ on this target."""
-    collect: Sequence[str] = ()
-    """Commands whose output is kept beside each step. Only of hosts."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """Load of one measurement."""
-
-    vms: int
-    values: Mapping[str, int | float | str] = field(default_factory=dict)
-    """Other keys of the load: threads, rate, depth, block ..."""
-
-    @property
-    def name(self) -> str:
-        """`vms-2-threads-4`, which is unique in a plan and safe as the name of a folder."""
-        words = [f"vms-{self.vms}", *(f"{key}-{value}" for key, value in self.values.items())]
-        return re.sub(r"[^A-Za-z0-9_.-]", "_", "-".join(words))
-
-    @property
-    def title(self) -> str:
-        """`2 VMs, threads 4`."""
-        words = [f"{self.vms} VM{'' if self.vms == 1 else 's'}", *(f"{k} {v}" for k, v in self.values.items())]
-        return ", ".join(words)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the step as the plan writes it."""
-        return {"vms": self.vms, **self.values}
 
 
 @dataclass(frozen=True)
@@ -231,7 +171,7 @@ class _Reader(Fields):
             warmup_s=self._seconds(data.get("warmup"), 0, "warmup", 5.0),
             duration_s=self._seconds(data.get("duration"), 1, "duration", 30.0),
             pause_s=self._seconds(data.get("pause"), 0, "pause", 2.0),
-            calibrate=self._calibrate(data.get("calibrate"), steps, load),
+            calibrate=self._calibrate(data.get("calibrate"), steps, load, len(targets)),
             limits=limits,
             guards=self._amounts(data.get("guards"), "guards", GUARD_KEYS),
             seed=int(self._whole(data.get("seed"), 0, 2**53 - 1, "seed") or 1),
@@ -359,12 +299,14 @@ class _Reader(Fields):
                     self.wrong("out-of-range", "steps", f"{step.title}: {key} {total:g}", allowed, "lower the step")
                     break
 
-    def _calibrate(self, value: object, steps: Sequence[Step], load: Load | None) -> Calibrate | None:
+    def _calibrate(self, value: object, steps: Sequence[Step], load: Load | None, targets: int) -> Calibrate | None:
         if value is None:
             return None
         entry = self.mapping(value, "calibrate", "{step: {vms: 1, threads: 1}, free: [workloads.oltp.cpu.mean]}")
         self.known(entry, CALIBRATE_KEYS, "calibrate.")
-        step = self._step("calibrate.step", self.mapping(entry.get("step"), "calibrate.step", "{vms: 1}"), load, 1)
+        step = self._step(
+            "calibrate.step", self.mapping(entry.get("step"), "calibrate.step", "{vms: 1}"), load, targets
+        )
         if step not in steps:
             allowed = "; ".join(each.title for each in steps[:8]) or "a step of the plan"
             self.wrong("unknown-reference", "calibrate.step", step.title, allowed, "choose one of the steps")
@@ -441,9 +383,3 @@ class _Reader(Fields):
             self.wrong("wrong-type", path, shown(value), f"a text or a list of at most {MAX_EXCLUDED}", "[one, two]")
             return ()
         return tuple(listed)
-
-
-def excluded(target: Target, pattern: str) -> bool:
-    """True if a pattern excludes a target, by its name, its address or the host in its address."""
-    host = target.address.rpartition("@")[2]
-    return any(fnmatchcase(each.lower(), pattern.lower()) for each in (target.name, target.address, host))

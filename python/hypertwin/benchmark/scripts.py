@@ -63,7 +63,7 @@ def frames(output: bytes) -> dict[str, bytes]:
 
 
 def facts(programs: Iterable[str], folder: str, seconds: float) -> str:
-    """Return shell text that prints facts of a machine as lines `KEY VALUE`, with the use of CPUs over some seconds."""
+    """Return shell text that prints facts as lines `KEY VALUE`, with the use of CPUs over some seconds."""
     wanted = " ".join(shlex.quote(each) for each in programs)
     place = shlex.quote(folder)
     return (
@@ -71,7 +71,7 @@ def facts(programs: Iterable[str], folder: str, seconds: float) -> str:
         'say() { printf "%s %s\\n" "$1" "$(printf "%s" "$2" | tr "\\n" " ")"; }\n'
         'say time "$(date +%s.%N)"\n'
         'say hostname "$(hostname 2>/dev/null || cat /proc/sys/kernel/hostname)"\n'
-        'say machine "$(cat /etc/machine-id 2>/dev/null)"\n'
+        'say system "$(cat /etc/machine-id 2>/dev/null)"\n'
         'say boot "$(cat /proc/sys/kernel/random/boot_id)"\n'
         'say net "$(readlink /proc/self/ns/net)"\n'
         'say kernel "$(uname -sr)"\n'

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypertwin.benchmark.plan import LOCAL, Target
+from hypertwin.benchmark.target import LOCAL, Target
 from hypertwin.errors import HypertwinError, printable, short
 
 CONNECT_S = 10

@@ -16,7 +16,7 @@ class Finding(TypedDict):
     fix: str
 
 
-class Machine(TypedDict):
+class Answering(TypedDict):
     """A target or host that answered."""
 
     name: str
@@ -37,7 +37,7 @@ class Check(TypedDict):
 
     version: str
     name: str
-    machines: list[Machine]
+    machines: list[Answering]
     findings: list[Finding]
     ok: bool
     """True if nothing prevents the campaign."""
@@ -93,7 +93,7 @@ class Prediction(TypedDict):
 
 
 class View(TypedDict):
-    """Use of a machine during a run."""
+    """Use of a target or host during a run."""
 
     name: str
     kind: Literal["guest", "host"]
@@ -127,6 +127,7 @@ class Compared(TypedDict):
     """Measured figure of a step beside the predicted one."""
 
     metric: str
+    kind: Literal["throughput", "latency", "tail", "duration", "usage"] | None
     title: str
     unit: str
     measured: float

@@ -16,7 +16,7 @@ class FindingFields:
 
 class Finding(FindingFields, RecordPart): ...
 
-class MachineFields:
+class AnsweringFields:
     """A target or host that answered."""
 
     name: str
@@ -31,14 +31,14 @@ class MachineFields:
     """Its clock minus the clock of this computer."""
     versions: Mapping[str, str]
 
-class Machine(MachineFields, RecordPart): ...
+class Answering(AnsweringFields, RecordPart): ...
 
 class CheckFields:
     """Output of `hypertwin benchmark check`."""
 
     version: str
     name: str
-    machines: Sequence[Machine]
+    machines: Sequence[Answering]
     findings: Sequence[Finding]
     ok: bool
     """True if nothing prevents the campaign."""
@@ -99,7 +99,7 @@ class PredictionFields:
 class Prediction(PredictionFields, RecordPart): ...
 
 class ViewFields:
-    """Use of a machine during a run."""
+    """Use of a target or host during a run."""
 
     name: str
     kind: Literal["guest", "host"]
@@ -135,6 +135,7 @@ class ComparedFields:
     """Measured figure of a step beside the predicted one."""
 
     metric: str
+    kind: Literal["throughput", "latency", "tail", "duration", "usage"] | None
     title: str
     unit: str
     measured: float

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hypertwin.documents.benchmark import Benchmark, Check, Compared, Step
-from hypertwin.model_error.kinds import kind_of
 from hypertwin.report import view as v
 from hypertwin.report.words import count, number
 
@@ -118,13 +117,13 @@ def check_view(found: Check) -> v.View:
         v.figures("free_gib", "free", "GiB"),
         v.figures("busy_pct", "busy", "%"),
         v.figures("steal_pct", "steal", "%"),
-        v.figures("offset_ms", "clock", "ms", text="Clock of the machine minus the clock of this computer."),
+        v.figures("offset_ms", "clock", "ms", text="Clock of the target or host minus the clock of this computer."),
     ]
     told: list[v.Row] = [{key: each[key] for key in each if key != "versions"} for each in found["machines"]]  # type: ignore[literal-required]
     return v.tabular(
         f"Targets of {found['name']}",
         v.table("findings", "Findings", columns, rows),
-        v.table("machines", "Machines", machines, told),
+        v.table("machines", "Targets and hosts", machines, told),
         answer=text,
     )
 
@@ -227,7 +226,7 @@ def _views(steps: Sequence[Step]) -> Sequence[v.Block]:
     columns = [
         v.words("step", "step"),
         v.words("kind", "seen by"),
-        v.words("name", "machine"),
+        v.words("name", "guest or host"),
         v.figures("busy_pct", "CPU busy", "%"),
         v.figures("steal_pct", "steal", "%"),
         v.figures("throttled_pct", "throttled", "%", text="Periods in which the CPU quota was used up."),
@@ -356,7 +355,6 @@ def _curve(steps: Sequence[Step], key: str) -> v.LineChart | None:
         for place, figure in points
     ]
     name = {"vms": "VMs", "threads": "threads of each VM", "depth": "I/Os outstanding"}.get(x, x)
-    start = None if kind_of(key) is None else 0.0
     return {
         "type": "lines",
         "id": f"curve-{v.slug(key)}",
@@ -364,7 +362,7 @@ def _curve(steps: Sequence[Step], key: str) -> v.LineChart | None:
         "text": "Bands: measured from the smallest to the largest repeat, predicted with the twin's own error.",
         "alternative": f"{first['title']}: {'; '.join(told[:12])}.",
         "x": v.axis(name),
-        "y": v.axis(first["title"], first["unit"], begin=start),
+        "y": v.axis(first["title"], first["unit"], begin=0.0),
         "places": places,
         "series": series,
     }

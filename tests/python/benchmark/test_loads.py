@@ -11,8 +11,9 @@ import yaml
 from hypertwin.benchmark import plan as plans
 from hypertwin.benchmark import scripts
 from hypertwin.benchmark.load.generator import OutputError
-from hypertwin.benchmark.plan import Plan, Step
+from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.scripts import Work
+from hypertwin.benchmark.step import Step
 from hypertwin.scenario import loads
 
 EVIL = 'x\'; touch evil; echo "$(touch evil)`touch evil`" ${IFS} -- \\'

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hypertwin.benchmark import plan as plans
-from hypertwin.benchmark.plan import Plan, Step
+from hypertwin.benchmark.plan import Plan
+from hypertwin.benchmark.step import Step
 from hypertwin.errors import ScenarioError
 
 GOOD = """

@@ -18,7 +18,8 @@ from hypertwin.benchmark.load.generator import Figures, Load, OutputError, count
 from hypertwin.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
-    from hypertwin.benchmark.plan import Step, Target
+    from hypertwin.benchmark.step import Step
+    from hypertwin.benchmark.target import Target
     from hypertwin.scenario import Scenario
 
 FIGURES = (

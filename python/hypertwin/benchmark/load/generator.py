@@ -14,7 +14,8 @@ from hypertwin.errors import Argument, fail
 from hypertwin.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
-    from hypertwin.benchmark.plan import Step, Target
+    from hypertwin.benchmark.step import Step
+    from hypertwin.benchmark.target import Target
     from hypertwin.scenario import Scenario
 
 SCHEMA = "hypertwin_benchmark"

@@ -1,6 +1,6 @@
 """pgbench, the benchmark of PostgreSQL. Source: https://www.postgresql.org/docs/current/pgbench.html.
 
-pgbench prints no percentiles. Its log has the time of each transaction, which the target counts in steps of 1 %.
+pgbench prints no percentiles. Its log has the time of each transaction, which the target counts in steps of 1%.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from hypertwin.benchmark.load.sysbench import pg_environment
 from hypertwin.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
-    from hypertwin.benchmark.plan import Step, Target
+    from hypertwin.benchmark.step import Step
+    from hypertwin.benchmark.target import Target
     from hypertwin.scenario import Scenario
 
 SCRIPTS = ("tpcb-like", "simple-update", "select-only")

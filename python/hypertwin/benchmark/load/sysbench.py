@@ -28,7 +28,8 @@ from hypertwin.errors import ScenarioError
 from hypertwin.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
-    from hypertwin.benchmark.plan import Step, Target
+    from hypertwin.benchmark.step import Step
+    from hypertwin.benchmark.target import Target
     from hypertwin.scenario import Scenario
 
 DRIVERS = ("mysql", "pgsql", "none")

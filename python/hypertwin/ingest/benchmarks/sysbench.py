@@ -15,7 +15,7 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
 
 MOST_RUNS = 10_000
-MOST_BARS = 10_000
+MAX_BARS = 10_000
 _NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
 _START = re.compile(r"sysbench [0-9.]{1,20}|Running the test with following options")
 _INTERVAL = re.compile(rf"\[\s{{0,20}}{_NUMBER}\s{{0,9}}s\s{{0,9}}\]")
@@ -68,7 +68,7 @@ def histogram(path: Path) -> dict[float, int]:
         text = line.strip() if len(line) < 4096 else ""
         if text.startswith("Latency histogram"):
             found = {}
-        elif (row := _BAR.fullmatch(text)) and len(found) < MOST_BARS:
+        elif (row := _BAR.fullmatch(text)) and len(found) < MAX_BARS:
             found[float(row[1])] = int(row[2])
     return found
 
