@@ -304,9 +304,8 @@ class _Reader(Fields):
             return None
         entry = self.mapping(value, "calibrate", "{step: {vms: 1, threads: 1}, free: [workloads.oltp.cpu.mean]}")
         self.known(entry, CALIBRATE_KEYS, "calibrate.")
-        step = self._step(
-            "calibrate.step", self.mapping(entry.get("step"), "calibrate.step", "{vms: 1}"), load, targets
-        )
+        asked = self.mapping(entry.get("step"), "calibrate.step", "{vms: 1}")
+        step = self._step("calibrate.step", asked, load, targets)
         if step not in steps:
             allowed = "; ".join(each.title for each in steps[:8]) or "a step of the plan"
             self.wrong("unknown-reference", "calibrate.step", step.title, allowed, "choose one of the steps")
