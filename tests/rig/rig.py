@@ -131,16 +131,9 @@ class Rig:
         _quiet("ip", "link", "del", BRIDGE)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def plan_target(self, machine: Machine) -> dict[str, object]:
-        """Return the machine as a target of a plan."""
-        folder = machine.folder / "work"
-        return {
-            "address": f"root@{machine.address}",
-            "config": str(self.folder / "ssh_config"),
-            "folder": str(folder),
-            "host": "rig",
-            "cgroup": machine.namespace,
-        }
+    def pids(self, machine: Machine) -> list[int]:
+        """Return the processes of a machine."""
+        return _pids(machine)
 
     # ---- parts of a machine
 
