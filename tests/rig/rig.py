@@ -124,6 +124,7 @@ class Rig:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
+            _quiet("ip", "link", "del", f"htrigv{machine.number}")  # the namespace would remove it some time later
             _quiet("ip", "netns", "del", machine.namespace)
             for controller in _controllers():
                 with contextlib.suppress(OSError):

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,14 +26,16 @@ PLANS = Path(__file__).parent / "plans"
 
 
 @pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+def rig() -> Iterator[Rig]:
     """Three of the rig's VMs."""
     reason = trouble()
     if any(program in reason for program in PROGRAMS) or "PostgreSQL" in reason:
         lacks(reason)
     only_where(not reason, f"no rig here: {reason}")
-    with Rig(tmp_path_factory.mktemp("rig")) as made:
-        yield made
+    with tempfile.TemporaryDirectory(prefix="htrig-") as place:  # the folders of pytest are closed to PostgreSQL's user
+        Path(place).chmod(0o755)
+        with Rig(Path(place, "rig")) as made:
+            yield made
 
 
 @pytest.fixture
@@ -43,6 +46,7 @@ def plan(rig: Rig, tmp_path: Path) -> Iterator[Path]:
         made = yaml.safe_load(text)
         made |= {"repeats": 1, "warmup": "1 s", "duration": "3 s", "pause": "0 s"}
         made["steps"] = {"vms": [1, 3], **{key: value[:1] for key, value in made["steps"].items() if key != "vms"}}
+        made["calibrate"]["step"] = {key: value[0] for key, value in made["steps"].items()}
         (tmp_path / f"{kind}.yaml").write_text(yaml.safe_dump(made))
     for name in ("scenario", "scenario-fio"):
         (tmp_path / f"{name}.yaml").write_text((PLANS / f"{name}.yaml").read_text())
@@ -61,9 +65,20 @@ def state(rig: Rig) -> dict[str, object]:
         )
         words = ["ssh", "-F", str(rig.folder / "ssh_config"), f"root@{each.address}", ask]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
-        programs = sorted(Path(f"/proc/{pid}/comm").read_text().strip() for pid in rig.pids(each))
-        found[each.name] = (done.stdout, [name for name in programs if name in ("sysbench", "pgbench", "fio", "timeout")])
+        programs = sorted(program(pid) for pid in rig.pids(each))
+        found[each.name] = (
+            done.stdout,
+            [name for name in programs if name in ("sysbench", "pgbench", "fio", "timeout")],
+        )
     return found
+
+
+def program(pid: int) -> str:
+    """Return the name of a process, or an empty text if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 @pytest.mark.parametrize("kind", ["sysbench", "pgbench", "fio"])

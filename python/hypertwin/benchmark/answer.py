@@ -116,7 +116,7 @@ def run_benchmark(folder: str | Path, options: Execute) -> Benchmark:
             work.check(install=options.install)
             place.change(check=_checked(plan, work.checked) if work.checked else None)
             _measured(work, place, plan, options)
-        if not options.keep:
+        if not options.keep and options.until is None:
             work.remove()
         document = _document(place, plan, propose=True, options=options)
     _write(place, document, plan)
@@ -142,7 +142,8 @@ def _measured(work: Campaign, place: Folder, plan: Plan, options: Execute) -> No
             if plan.calibrate is not None:
                 _calibrate(place, plan, options.progress)
             _predict(place, plan, place.scenario(), [step.name for step in before], options.progress)
-        work.measure(work.pending())
+        if options.until is None:
+            work.measure(work.pending())
     except BaseException:
         work.stop()
         raise

@@ -9,8 +9,10 @@ from typing import Any
 from hypertwin import _core
 from hypertwin.benchmark import folder as folders
 from hypertwin.benchmark.plan import Plan
+from hypertwin.calibration import parameters
 from hypertwin.documents.benchmark import PredictedFigure, PredictedStep, Prediction
 from hypertwin.errors import Argument, fail
+from hypertwin.extras import needs
 from hypertwin.frame import flatten
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.run import Point, run_points
@@ -31,13 +33,16 @@ TITLES = {metric.key: metric.name for metric in _OF_GROUPS}
 
 
 def check(plan: Plan, scenario: Scenario) -> None:
-    """Raise ScenarioError if a step cannot be simulated with the scenario."""
+    """Raise ScenarioError if a step cannot be simulated, or a parameter not fitted, with the scenario."""
     groups = list(scenario.data["vms"])
     if plan.group not in groups:
         listed = ", ".join(groups[:12])
         fail("unknown-reference", "group", plan.group, listed, "name a group of VMs", Argument("plan"))
     for step in plan.steps:
         load(scenario, plan.load.settings(step, scenario, plan.group))
+    if plan.calibrate is not None:
+        needs("calibrate", "the calibration step")
+        parameters.parse(plan.calibrate.free, scenario)
 
 
 def predict(
