@@ -72,6 +72,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         ),
         *("size", "vnuma", "durability", "calibrate", "validate", "diagnose", "telemetry"),
         "compare",
+        *("predict_benchmark", "check_benchmark", "run_benchmark", "report_benchmark"),
     ),
     "Answers": (
         *(
@@ -87,7 +88,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
             "Layout",
             "Durability",
         ),
-        *("Calibration", "Validation", "Diagnosis", "Telemetry", "Comparison"),
+        *("Benchmark", "Ready", "Calibration", "Validation", "Diagnosis", "Telemetry", "Comparison"),
     ),
     "Errors": ("HypertwinError", "ScenarioError", "SourceError", "RunError"),
 }

@@ -96,7 +96,8 @@ MODULES: dict[str, set[str]] = {
     "model_error": {"documents", "library", "yaml_file", "errors"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "published": {"library"},
-    "cost": {"documents", "yaml_file", "errors"},
+    "yaml_fields": {"yaml_file", "errors"},
+    "cost": {"documents", "yaml_fields", "yaml_file", "errors"},
     "studies": {
         *(
             "execution",
@@ -137,6 +138,12 @@ MODULES: dict[str, set[str]] = {
         *("answers", "report", "reading", "yaml_file", "errors", "frame", "_core"),
         "ingest",  # results of storage benchmarks are measured points
     },
+    "benchmark": {
+        *("answers", "arguments", "documents", "errors", "execution", "extras", "frame", "_core"),
+        *("calibration", "ingest", "report", "run", "scenario"),
+        *("reading", "writing", "yaml_fields", "yaml_file", "yaml_writing"),
+        *("model_error", "lab"),  # kinds of figures; ticks of Linux
+    },
     "comparison": {"documents", "report", "ingest"},
     "plan": {
         "extras",  # the verdict on failures needs one
@@ -174,6 +181,7 @@ MODULES: dict[str, set[str]] = {
             "execution",
             "ingest",
             "diagnosis",
+            "benchmark",
             "calibration",
             "cost",
             "plan",
@@ -202,7 +210,7 @@ MODULES: dict[str, set[str]] = {
         *("ingest", "diagnosis", "plan", "library", "comparison", "pool_presets", "_core"),
     },
     # hypertwin/__init__.py: the public API
-    "": {"answers", "scenario", "result", "run", "calibration", "plan", "errors", "drives", "questions"},
+    "": {"benchmark", "answers", "scenario", "result", "run", "calibration", "plan", "errors", "drives", "questions"},
 }
 """What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
 
@@ -238,8 +246,8 @@ FLOORS: dict[str, list[str]] = {
         "conditions entities measured movement pools room stations topology",
         "assumed memory move_target topology_svg",
         "move_beside",
-        "calibration capacity coding compared comparison density devices diagnosis durability guests lab measured_disk"
-        " move placement presets refresh simulation sizing cache telemetry",
+        "benchmark calibration capacity coding compared comparison density devices diagnosis durability guests lab"
+        " measured_disk move placement presets refresh simulation sizing cache telemetry",
         "simulation_page",
         "registry __init__",
     ],

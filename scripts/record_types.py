@@ -20,6 +20,7 @@ RECORDS = ROOT / "python" / "hypertwin" / "records"
 
 MODULES = (
     *(
+        "benchmark",
         "calibration",
         "capacity",
         "compare",

@@ -9,7 +9,7 @@ docs/api.md has every function.
 | file | contents |
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; meaning of a scenario |
-| `yaml_writing.py` | scenarios as YAML text |
+| `yaml_writing.py`, `yaml_fields.py` | scenarios as YAML text; small YAML files with fixed keys |
 | `parts.py` | the sections of a scenario as types |
 | `questions.py` | the commands of the command line, as functions |
 | `run.py`, `reports.py` | sweeps and replications; the reports of points |
@@ -29,6 +29,7 @@ docs/api.md has every function.
 | `apportion.py` | share of each VM in the measured use of its host |
 | `ingest/` | readers of other systems' inventories and telemetry |
 | `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one kind of question to the twin each |
+| `benchmark/` | benchmark campaigns on the user's VMs |
 | `cost/` | rules of licences, the user's prices, costs over years |
 | `comparison/` | two results of one command, figure by figure |
 | `published/` | published throughput and power of hosts, by CPU model |
@@ -43,6 +44,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hypertwin.answers import Answer, Record
+    from hypertwin.benchmark.answer import (
+        Benchmark,
+        Ready,
+        check_benchmark,
+        predict_benchmark,
+        report_benchmark,
+        run_benchmark,
+    )
     from hypertwin.calibration.calibrate import Calibration, calibrate
     from hypertwin.drives import devices
     from hypertwin.errors import HypertwinError, RunError, ScenarioError, SourceError
@@ -79,6 +88,7 @@ if TYPE_CHECKING:
 else:
     _NAMES = {
         "answers": "Answer Record",
+        "benchmark.answer": ("Benchmark Ready check_benchmark predict_benchmark report_benchmark run_benchmark"),
         "calibration.calibrate": "Calibration calibrate",
         "drives": "devices",
         "errors": "HypertwinError RunError ScenarioError SourceError",
@@ -112,6 +122,7 @@ else:
 
 __all__ = [
     "Answer",
+    "Benchmark",
     "Calibration",
     "Capacity",
     "Comparison",
@@ -122,6 +133,7 @@ __all__ = [
     "Layout",
     "Moved",
     "Planned",
+    "Ready",
     "Record",
     "Refreshed",
     "Result",
@@ -134,6 +146,7 @@ __all__ = [
     "Validation",
     "calibrate",
     "capacity",
+    "check_benchmark",
     "compare",
     "density",
     "devices",
@@ -149,7 +162,10 @@ __all__ = [
     "plan_place",
     "plan_refresh",
     "plan_survive",
+    "predict_benchmark",
     "presets",
+    "report_benchmark",
+    "run_benchmark",
     "schema",
     "simulate",
     "size",

@@ -67,11 +67,14 @@ def test_what_exists_is_replaced_only_when_asked(cli, tmp_path, kept):
     [
         (
             ("examples", "smal-esxi"),
-            "no example 'smal-esxi'; did you mean small-esxi? (examples: backup-window, clusters, ",
+            "no example 'smal-esxi'; did you mean small-esxi? (examples: backup-window, benchmarks, clusters, ",
         ),
         (("examples", "../studies"), "no example '../studies' (examples: "),
         (("examples", ""), "no example '' (examples: "),
-        (("examples", "-o", "x.yaml"), "--out needs the NAME of an example: backup-window, clusters, disk-failure, "),
+        (
+            ("examples", "-o", "x.yaml"),
+            "--out needs the NAME of an example: backup-window, benchmarks, clusters, disk-failure, ",
+        ),
         (("examples", "small-kvm", "-o", "missing/x.yaml"), "cannot write missing/x.yaml: the folder "),
     ],
 )

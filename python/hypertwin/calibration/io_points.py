@@ -83,32 +83,33 @@ def _row(number: int, point: IoPoint, scenario: Scenario, vm: str, tails: bool) 
         )
         for key, value in point.figures.items()
     )
-    return Row(number, _words(point), _settings(point, scenario, vm, location), cells, location)
+    return Row(number, _words(point), settings(point, scenario, vm, location), cells, location)
 
 
-def _settings(point: IoPoint, scenario: Scenario, vm: str, location: str) -> dict[str, Any]:
+def settings(point: IoPoint, scenario: Scenario, vm: str, location: str) -> dict[str, Any]:
+    """Return the load of a point as settings of a group of VMs. Raises ScenarioError."""
     group = scenario.data["vms"][vm]
     where = f"workloads.{group['workload']}"
     workload: Mapping[str, Any] = scenario.data["workloads"][group["workload"]]
     given = point.workload["arrivals"]["io"]
-    settings: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for key, value, usual in (("count", point.vms, 1), ("vdisks", point.disks, None), ("load", 1, 1)):
         if value is not None and group.get(key, usual) != value:
-            settings[f"vms.{vm}.{key}"] = value
+            found[f"vms.{vm}.{key}"] = value
     outstanding = given["outstanding"]
     if point.disks is None:
         outstanding = _on_each(outstanding, group, vm, location)
-    settings[f"{where}.arrivals.io.outstanding"] = outstanding
+    found[f"{where}.arrivals.io.outstanding"] = outstanding
     workers = given.get("workers")
-    settings[f"{where}.arrivals.io.workers"] = None if workers is None else math.gcd(workers, outstanding)
-    settings[f"{where}.arrivals.io.rate"] = given.get("rate")
+    found[f"{where}.arrivals.io.workers"] = None if workers is None else math.gcd(workers, outstanding)
+    found[f"{where}.arrivals.io.rate"] = given.get("rate")
     for key in LOAD:
         if key in point.workload:
-            settings[f"{where}.{key}"] = point.workload[key]
+            found[f"{where}.{key}"] = point.workload[key]
         elif key in ABSENT and workload.get(key):
-            settings[f"{where}.{key}"] = ABSENT[key]
+            found[f"{where}.{key}"] = ABSENT[key]
     present: Mapping[str, Any] = workload["arrivals"]["io"] or {}
-    return {path: value for path, value in settings.items() if value is not None or path.rpartition(".")[2] in present}
+    return {path: value for path, value in found.items() if value is not None or path.rpartition(".")[2] in present}
 
 
 def _on_each(outstanding: int, group: Mapping[str, Any], vm: str, location: str) -> int:

@@ -33,6 +33,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Check the twin": {
         "validate": "Compare the twin with every published figure",
+        "benchmark": "Predict a benchmark of your VMs, run it, and compare",
         "lab": "Predict and measure this computer",
     },
     "Reference and setting up": {

@@ -62,6 +62,12 @@ KINDS = (
         "hypertwin import {file} -o cluster.yaml",
     ),
     Kind(
+        "a plan of a benchmark",
+        lambda head: _text("^steps:")(head) and _text("^load:")(head),
+        frozenset({"benchmark"}),
+        "hypertwin benchmark run {file} -o run/",
+    ),
+    Kind(
         "a scenario",
         _text(r"^(hosts|vms|workloads|clusters):"),
         SCENARIO_COMMANDS,

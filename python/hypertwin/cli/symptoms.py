@@ -51,6 +51,7 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
         "The twin's figures differ from my measurements": (
             "hypertwin calibrate cluster.yaml measured.csv --free vms.db.cpu=1..10"
         ),
+        "We benchmark a new cluster before it goes live": "hypertwin benchmark run plan.yaml -o run/",
     },
 }
 """Symptoms and questions with one command each, by section."""

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin import naming, yaml_file
+from hypertwin import naming, yaml_fields
 from hypertwin.cost import rules
 from hypertwin.cost.functions import FREE_UNITS, PARAMETERS, Value
 from hypertwin.cost.price import Form, Period, Price, PriceError, parse
-from hypertwin.errors import Mistake, ScenarioError, short
+from hypertwin.errors import Mistake, short
+from hypertwin.yaml_fields import Fields, shown
 
 MAX_LICENCES = 200
 """Maximum number of licences in a file."""
@@ -108,57 +109,42 @@ class Prices:
 
 def read(path: str | Path) -> Prices:
     """Return the prices in a file; `-` is stdin. Raises ScenarioError with every problem."""
-    file = yaml_file.name_of(path)
-    return loads(yaml_file.read_text(Path(path)), file)
+    return yaml_fields.read(path, _parse, *_EMPTY)
 
 
 def loads(text: str, file: str) -> Prices:
     """Return the prices in a text. `file` is the name in messages. Raises ScenarioError with every problem."""
-    try:
-        document = yaml_file.parse(text, file)
-    except ScenarioError as error:
-        allowed, hint = f"a mapping with {', '.join(KEYS)}", "`hypertwin init --prices` writes one"
-        empty = [replace(each, allowed=allowed, hint=hint) for each in error.mistakes if each.code == "empty-file"]
-        raise ScenarioError.of(empty or error.mistakes) from None
-    reader = _Reader(list(document.mistakes))
-    found = reader.read(document.root.data())
-    if reader.mistakes:
-        located = (
-            each if each.line else replace(each, line=document.root.line_at(each.path)) for each in reader.mistakes
-        )
-        in_order = sorted(located, key=lambda each: each.line or 0)
-        raise ScenarioError.of(replace(each, file=file) for each in in_order)
-    return found
+    return yaml_fields.loads(text, file, _parse, *_EMPTY)
+
+
+_EMPTY = (f"a mapping with {', '.join(KEYS)}", "`hypertwin init --prices` writes one")
+
+
+def _parse(data: object, mistakes: list[Mistake]) -> Prices:
+    return _Reader(mistakes).read(data)
 
 
 @dataclass
-class _Reader:
-    """Reader that collects problems instead of stopping at the first one."""
+class _Reader(Fields):
+    """Reader of the content."""
 
-    mistakes: list[Mistake]
     currency: Price | None = None
     """First price, whose currency all others must have."""
 
     def read(self, data: object) -> Prices:
         """Return the valid part of the content."""
         if not isinstance(data, dict):
-            self._wrong(
-                "wrong-type",
-                "",
-                _text(data),
-                f"a mapping with {', '.join(KEYS)}",
-                "`hypertwin init --prices` writes one",
-            )
+            self.wrong("wrong-type", "", shown(data), *_EMPTY)
             return Prices()
-        self._known(data, KEYS, "")
-        power = self._mapping(data.get("power"), "power", "{price: 0.25 EUR/kWh, pue: 1.4}")
-        self._known(power, POWER_KEYS, "power.")
+        self.known(data, KEYS, "")
+        power = self.mapping(data.get("power"), "power", "{price: 0.25 EUR/kWh, pue: 1.4}")
+        self.known(power, POWER_KEYS, "power.")
         energy = self._price(power.get("price"), ENERGY, "power.price")
-        pue = self._number(power.get("pue"), 1, MAX_PUE, "power.pue")
+        pue = self.number(power.get("pue"), 1, MAX_PUE, "power.pue")
         co2 = self._co2(power.get("co2"))
         if (energy or co2 is not None) and power.get("pue") is None:
             hint = "add pue: 1.4, or pue: 1 to leave out cooling"
-            self._wrong("missing-key", "power.pue", "(missing)", f"a number, 1 to {MAX_PUE}", hint)
+            self.wrong("missing-key", "power.pue", "(missing)", f"a number, 1 to {MAX_PUE}", hint)
         return Prices(
             hosts=dict(self._hosts(data.get("hosts"))),
             licences=tuple(self._licences(data.get("licences"))),
@@ -172,10 +158,10 @@ class _Reader:
 
     def _hosts(self, data: object) -> Iterator[tuple[str, HostPrices]]:
         form = "{purchase: 18500 EUR/host, support: 1200 EUR/host/year}"
-        for name, entry in self._mapping(data, "hosts", f"r760: {form}").items():
+        for name, entry in self.mapping(data, "hosts", f"r760: {form}").items():
             path = f"hosts.{name}"
-            found = self._mapping(entry, path, form)
-            self._known(found, HOST_KEYS, f"{path}.")
+            found = self.mapping(entry, path, form)
+            self.known(found, HOST_KEYS, f"{path}.")
             made = HostPrices(
                 self._price(found.get("purchase"), PURCHASE, f"{path}.purchase"),
                 self._price(found.get("support"), SUPPORT, f"{path}.support"),
@@ -184,7 +170,7 @@ class _Reader:
             if made.resale and (made.purchase is None or made.resale.amount > made.purchase.amount):
                 paid = made.purchase.text if made.purchase else "the purchase, which has no price"
                 hint = "a host cannot be worth more at the end than at its purchase"
-                self._wrong("out-of-range", f"{path}.resale", made.resale.text, f"at most {paid}", hint)
+                self.wrong("out-of-range", f"{path}.resale", made.resale.text, f"at most {paid}", hint)
             yield name, made
 
     def _licences(self, data: object) -> Iterator[Licence]:
@@ -192,18 +178,18 @@ class _Reader:
             return
         if not isinstance(data, list):
             form = "- {preset: vmware-cloud-foundation, price: 350 EUR/core/year}"
-            self._wrong("wrong-type", "licences", _text(data), "a list of licences", form)
+            self.wrong("wrong-type", "licences", shown(data), "a list of licences", form)
             return
         if len(data) > MAX_LICENCES:
-            self._wrong("out-of-range", "licences", f"{len(data)} licences", f"at most {MAX_LICENCES}", "remove some")
+            self.wrong("out-of-range", "licences", f"{len(data)} licences", f"at most {MAX_LICENCES}", "remove some")
             return
         for index, entry in enumerate(data):
             path = f"licences.{index}"
             if not isinstance(entry, dict):
                 hint = "{preset: vmware-cloud-foundation, price: 350 EUR/core/year}"
-                self._wrong("wrong-type", path, _text(entry), "a mapping with preset or per", hint)
+                self.wrong("wrong-type", path, shown(entry), "a mapping with preset or per", hint)
                 continue
-            self._known(entry, LICENCE_KEYS, f"{path}.")
+            self.known(entry, LICENCE_KEYS, f"{path}.")
             found = self._rules(entry, path)
             if found:
                 yield Licence(
@@ -219,26 +205,26 @@ class _Reader:
         preset, per = entry.get("preset"), entry.get("per")
         if preset is not None and per is not None:
             hint = "remove per, or give a name instead of preset"
-            self._wrong("unknown-key", f"{path}.per", _text(per), "a preset has its own unit", hint)
+            self.wrong("unknown-key", f"{path}.per", shown(per), "a preset has its own unit", hint)
             return []
         if preset is None and per is None:
             hint = f"add preset: vmware-cloud-foundation, or per: {', '.join(FREE_UNITS)}"
-            self._wrong("missing-key", f"{path}.preset", "(missing)", "a preset of docs/licences.md", hint)
+            self.wrong("missing-key", f"{path}.preset", "(missing)", "a preset of docs/licences.md", hint)
             return []
         if preset is None:
             return self._free(entry, path)
         names = preset if isinstance(preset, list) else [preset]
         if not names or not all(isinstance(name, str) for name in names):
             hint = "preset: vmware-cloud-foundation"
-            self._wrong("wrong-type", f"{path}.preset", _text(preset), "a preset, or a list of them", hint)
+            self.wrong("wrong-type", f"{path}.preset", shown(preset), "a preset, or a list of them", hint)
             return []
         known = rules.names()
         for name in names:
             if name not in known:
                 hint = naming.hint(name, known, "docs/licences.md lists presets; or use per for your own line")
-                self._wrong("unknown-value", f"{path}.preset", short(name), ", ".join(known), hint)
+                self.wrong("unknown-value", f"{path}.preset", short(name), ", ".join(known), hint)
             elif names.count(name) > 1:
-                self._wrong("duplicate-name", f"{path}.preset", name, "each preset once", "remove one of the two")
+                self.wrong("duplicate-name", f"{path}.preset", name, "each preset once", "remove one of the two")
                 return []
         return [rules.find(name) for name in names if name in known] if set(names) <= set(known) else []
 
@@ -247,10 +233,10 @@ class _Reader:
         per = entry["per"]
         if per not in FREE_UNITS:
             near = naming.hint(str(per), FREE_UNITS, "per: vm") if isinstance(per, str) else "per: vm"
-            self._wrong("unknown-value", f"{path}.per", _text(per), ", ".join(FREE_UNITS), near)
+            self.wrong("unknown-value", f"{path}.per", shown(per), ", ".join(FREE_UNITS), near)
             return []
         if entry.get("name") is None:
-            self._wrong("missing-key", f"{path}.name", "(missing)", "a name for the line", "add name: Backup")
+            self.wrong("missing-key", f"{path}.name", "(missing)", "a name for the line", "add name: Backup")
             return []
         return [rules.free(short(str(entry["name"]), MAX_NAME), per)]
 
@@ -277,25 +263,25 @@ class _Reader:
             return {found[0].id: value}
         form = "{" + ", ".join(f"{rule.id}: 350 EUR/{rule.unit}" for rule in found) + "}"
         if value is not None and not isinstance(value, dict):
-            self._wrong("wrong-type", path, _text(value), "a price for each preset", form)
+            self.wrong("wrong-type", path, shown(value), "a price for each preset", form)
             return {}
-        of = self._mapping(value, path, form)
-        self._known(of, [rule.id for rule in found], f"{path}.")
+        of = self.mapping(value, path, form)
+        self.known(of, [rule.id for rule in found], f"{path}.")
         return of
 
     def _parameters(self, found: list[rules.Rule], value: object, path: str) -> dict[str, Value]:
         known = list(dict.fromkeys(name for rule in found for name in rule.parameters))
         given: dict[str, Value] = {}
-        for name, each in self._mapping(value, path, "{minimum_order: 72}").items():
+        for name, each in self.mapping(value, path, "{minimum_order: 72}").items():
             if name not in known:
                 hint = naming.hint(name, known, "remove it")
-                self._wrong("unknown-key", f"{path}.{name}", _text(each), ", ".join(known) or "no parameters", hint)
+                self.wrong("unknown-key", f"{path}.{name}", shown(each), ", ".join(known) or "no parameters", hint)
             elif not PARAMETERS[name].accepts(each):
                 code = "out-of-range" if isinstance(each, int | float) and not isinstance(each, bool) else "wrong-type"
                 code = "not-finite" if isinstance(each, float) and not abs(each) < float("inf") else code
                 code = "unknown-value" if PARAMETERS[name].choices and isinstance(each, str) else code
                 hint = PARAMETERS[name].meaning
-                self._wrong(code, f"{path}.{name}", _text(each), PARAMETERS[name].allowed, hint)
+                self.wrong(code, f"{path}.{name}", shown(each), PARAMETERS[name].allowed, hint)
             else:
                 given[name] = each
         return given
@@ -306,7 +292,7 @@ class _Reader:
             return ""
         if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
             allowed = f"a text of at most {MAX_NAME} characters"
-            self._wrong("wrong-type", f"{path}.name", _text(name), allowed, "name: Backup")
+            self.wrong("wrong-type", f"{path}.name", shown(name), allowed, "name: Backup")
             return ""
         return name.strip()
 
@@ -316,7 +302,7 @@ class _Reader:
         names = value if isinstance(value, list) else [value]
         if not names or len(names) > MAX_PATTERNS or not all(isinstance(name, str) and name for name in names):
             allowed = f"1 to {MAX_PATTERNS:,} names or patterns"
-            self._wrong("wrong-type", path, _text(value), allowed, "[sql-*, dwh]")
+            self.wrong("wrong-type", path, shown(value), allowed, "[sql-*, dwh]")
             return ()
         return tuple(names)
 
@@ -326,28 +312,14 @@ class _Reader:
         try:
             found = parse(value, form, path)
         except PriceError as error:
-            self._wrong(error.code, path, _text(value), error.allowed, error.hint)
+            self.wrong(error.code, path, shown(value), error.allowed, error.hint)
             return None
         if self.currency is None:
             self.currency = found
         elif found.currency != self.currency.currency:
             first = f"{self.currency.currency}, as {self.currency.path} has"
-            self._wrong("mixed-currencies", path, _text(value), first, "convert all prices to one currency")
+            self.wrong("mixed-currencies", path, shown(value), first, "convert all prices to one currency")
         return found
-
-    def _number(self, value: object, low: float, high: float, path: str) -> float | None:
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self._wrong("wrong-type", path, _text(value), f"a number, {low:g} to {high:g}", "write a number")
-        elif not abs(value) < float("inf"):
-            self._wrong("not-finite", path, _text(value), f"a number, {low:g} to {high:g}", "write a finite number")
-        elif not low <= value <= high:
-            hint = "choose a value in that range"
-            self._wrong("out-of-range", path, _text(value), f"a number, {low:g} to {high:g}", hint)
-        else:
-            return float(value)
-        return None
 
     def _co2(self, value: object) -> float | None:
         if value is None:
@@ -356,11 +328,11 @@ class _Reader:
         found = _CO2.fullmatch(value) if isinstance(value, str) else None
         if found is None:
             code = "bad-quantity" if isinstance(value, str) else "bad-unit"
-            self._wrong(code, path, _text(value), allowed, "write 0.35 kg/kWh")
+            self.wrong(code, path, shown(value), allowed, "write 0.35 kg/kWh")
             return None
         kg = float(found[1]) / (1 if found[2].lower() == "kg" else 1000)
         if kg > MAX_CO2:
-            self._wrong("out-of-range", path, _text(value), allowed, "is it in g/kWh?")
+            self.wrong("out-of-range", path, shown(value), allowed, "is it in g/kWh?")
             return None
         return kg
 
@@ -373,31 +345,9 @@ class _Reader:
             hint = "write 4%"
             if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 100:
                 hint = f"write {100 * value if 0 < value < 1 else value:g}%"
-            self._wrong("bad-quantity", path, _text(value), allowed, hint)
+            self.wrong("bad-quantity", path, shown(value), allowed, hint)
             return None
         if float(found[1]) > 100:
-            self._wrong("out-of-range", path, _text(value), allowed, "choose a value in that range")
+            self.wrong("out-of-range", path, shown(value), allowed, "choose a value in that range")
             return None
         return float(found[1]) / 100
-
-    def _mapping(self, value: object, path: str, form: str) -> Mapping[str, Any]:
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            self._wrong("wrong-type", path, _text(value), "a mapping", form)
-            return {}
-        return value
-
-    def _known(self, entry: Mapping[str, Any], keys: tuple[str, ...] | list[str], prefix: str) -> None:
-        for key in entry:
-            if key not in keys:
-                hint = naming.hint(key, keys, "remove it")
-                self._wrong("unknown-key", f"{prefix}{key}", short(key), ", ".join(keys), hint)
-
-    def _wrong(self, code: str, path: str, value: str, allowed: str, hint: str) -> None:
-        self.mistakes.append(Mistake(code, path, value if value.strip() else "(empty)", allowed, hint))
-
-
-def _text(value: object) -> str:
-    """Return a value as it can be shown."""
-    return short(getattr(value, "text", None) or ("null" if value is None else str(value)))

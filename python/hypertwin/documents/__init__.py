@@ -19,6 +19,7 @@ both. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` millise
 | `telemetry` | `hypertwin telemetry` |
 | `vnuma` | `hypertwin vnuma` |
 | `compare` | `hypertwin compare` |
+| `benchmark` | `hypertwin benchmark` |
 | `lab` | `hypertwin lab profile`, `cpu`, `vm` and `erasure-coding` |
 | `cache` | `hypertwin cache list` |
 | `devices` | `hypertwin devices` |

@@ -26,6 +26,7 @@ the browser, because users browse a sweep there.
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings, worst first, with their consequences |
+| `benchmark` | benchmark campaigns |
 | `lab`, `measured_disk`, `guests`, `coding` | lab results: contention, computer; disk; guests; erasure coding |
 | `telemetry` | contents of a telemetry table |
 | `cache`, `devices`, `presets` | cached results of simulations; drives and pools by name |

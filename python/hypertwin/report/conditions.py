@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from hypertwin.documents.benchmark import Benchmark
 from hypertwin.documents.capacity import Capacity, Cluster
 from hypertwin.documents.diagnosis import SEVERITIES, Findings, Severity
 from hypertwin.documents.placement import Plan
@@ -154,6 +155,24 @@ PLACEMENT: Mapping[str, Condition] = {"moves": _moves, "unproven": _unproven, "s
 """Conditions in this order: (1) VMs have to move. (2) The plan is not proven optimal. (3) The simulation misses an
 objective (`--slo`) with the plan or after a failure.
 """
+
+
+def _off(found: Benchmark) -> str:
+    judged = [step for step in found["steps"] if not step["calibration"]]
+    figures = [(step, figure) for step in judged for figure in step["figures"]]
+    return some(
+        [
+            *(f"{figure['title']} of {step['title']}" for step, figure in figures if figure["within"] is False),
+            *(f"the limit of {step['title']}" for step in judged if step["limit"]["right"] is False),
+        ]
+    )
+
+
+BENCHMARK: Mapping[str, Condition] = {
+    "off": _off,
+    "late": lambda found: "" if found["blind"] else "a run is older than the prediction",
+}
+"""Conditions of a benchmark campaign."""
 
 REFRESH: Mapping[str, Condition] = {
     "slower": lambda found: _of_best(found, lambda each: bool(each["slower"])),

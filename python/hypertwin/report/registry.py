@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from hypertwin.documents import benchmark as benchmarked
     from hypertwin.documents import calibration as fitted
     from hypertwin.documents import diagnosis as found
     from hypertwin.documents import lab as measured
@@ -124,6 +125,8 @@ MOVE: Views[Move] = _of("move.view", "move.csv", page="move")
 DURABILITY: Views[planned.DurabilityDocument] = _of("durability.view", "schemes", page="durability")
 SIZING: Views[planned.Sizing] = _of("sizing.view", "candidates", page="size")
 LAYOUT: Views[planned.AdvisedLayout] = _of("sizing.layout_view", "clients", page="vnuma", drawn="topology.terminal")
+BENCHMARK: Views[benchmarked.Benchmark] = _of("benchmark.view", "benchmark.csv_of", page="benchmark")
+BENCHMARK_CHECK: Views[benchmarked.Check] = _of("benchmark.check_view", "findings")
 CALIBRATION: Views[fitted.Calibration] = _of("calibration.view", "parameters", page="calibration")
 DIAGNOSIS: Views[found.Document] = _of("diagnosis.view", "findings", page="diagnosis")
 TELEMETRY: Views[Telemetry] = _of("telemetry.view", "lines")

@@ -15,6 +15,7 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
 
 MOST_RUNS = 10_000
+MAX_BARS = 10_000
 _NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
 _START = re.compile(r"sysbench [0-9.]{1,20}|Running the test with following options")
 _INTERVAL = re.compile(rf"\[\s{{0,20}}{_NUMBER}\s{{0,9}}s\s{{0,9}}\]")
@@ -48,6 +49,7 @@ _FIELDS = {
     "time elapsed:": ("total_s", 1),
     "total number of events:": ("events", 1),
 }
+_BAR = re.compile(rf"{_NUMBER} \|\*{{0,80}}\s{{1,80}}([0-9]{{1,15}})")
 _FIELD = re.compile(rf"({'|'.join(map(re.escape, _FIELDS))})\s{{1,60}}{_NUMBER}(?:ms|s)?")
 
 
@@ -57,6 +59,18 @@ def recognises(head: bytes) -> bool:
         re.match(r"sysbench v?[0-9]\.", line) or line.startswith(("Threads fairness:", "OLTP test statistics:"))
         for line in text_log.first_lines(head, 1000)
     )
+
+
+def histogram(path: Path) -> dict[float, int]:
+    """Return the latency histogram of the last run (`--histogram=on`): counts by upper end in ms. Empty without one."""
+    found: dict[float, int] = {}
+    for line in outside.text_lines(path):
+        text = line.strip() if len(line) < 4096 else ""
+        if text.startswith("Latency histogram"):
+            found = {}
+        elif (row := _BAR.fullmatch(text)) and len(found) < MAX_BARS:
+            found[float(row[1])] = int(row[2])
+    return found
 
 
 def read(path: Path) -> Reading:

@@ -1,0 +1,305 @@
+"""Entry points: predict, check, run, resume and report a campaign."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from hypertwin import _core
+from hypertwin import scenario as scenarios
+from hypertwin.answers import Answer
+from hypertwin.arguments import asks, checked
+from hypertwin.benchmark import campaign, checks, exports, fitted, judged, prediction
+from hypertwin.benchmark import folder as folders
+from hypertwin.benchmark import plan as plans
+from hypertwin.benchmark.campaign import Campaign
+from hypertwin.benchmark.folder import CALIBRATION, Folder
+from hypertwin.benchmark.options import Execute, Predict
+from hypertwin.benchmark.plan import Plan
+from hypertwin.benchmark.shell import Shells
+from hypertwin.calibration import file as calibration_file
+from hypertwin.documents import benchmark as documents
+from hypertwin.errors import ScenarioError
+from hypertwin.execution.options import Runs
+from hypertwin.execution.runner import running
+from hypertwin.extras import installed, needs
+from hypertwin.run import LabelledProgress, Progress
+from hypertwin.scenario import Scenario
+
+if TYPE_CHECKING:
+    from hypertwin.records.benchmark import BenchmarkFields, CheckFields
+else:  # attributes for type checkers only
+    BenchmarkFields = CheckFields = object
+
+
+@dataclass(frozen=True, repr=False)
+class Benchmark(Answer[documents.Benchmark], BenchmarkFields):
+    """Campaign with its prediction, its runs, and the comparison."""
+
+    VIEWS: ClassVar[str] = "BENCHMARK"
+
+    document: documents.Benchmark
+    """Document that `hypertwin benchmark report --format json` prints."""
+
+    def to_dict(self) -> documents.Benchmark:
+        """Return the document."""
+        return self.document
+
+
+@dataclass(frozen=True, repr=False)
+class Ready(Answer[documents.Check], CheckFields):
+    """Checks of the targets of a campaign."""
+
+    VIEWS: ClassVar[str] = "BENCHMARK_CHECK"
+
+    document: documents.Check
+
+    def to_dict(self) -> documents.Check:
+        """Return the document."""
+        return self.document
+
+
+@asks(Predict)
+def predict_benchmark(plan: str | Path, options: Predict) -> Benchmark:
+    """Make the folder of a campaign, and predict each step before anything is measured.
+
+    A plan with a calibration step is predicted by `run_benchmark`, between that step and the others, unless
+    `calibration` is given. Raises ScenarioError, RunError.
+    """
+    needs("telemetry", "a benchmark")
+    asked = plans.read(plan)
+    scenario = scenarios.load(
+        asked.scenario, scenarios.together(scenarios.by_path(options.overrides), options.settings)
+    )
+    found = {} if options.calibration is None else calibration_file.read(options.calibration)
+    scenario = scenario.with_overrides(found) if found else scenario
+    prediction.check(asked, scenario)
+    folder = Folder.create(Path(options.out), asked, scenario, Path(plan).parent)
+    if asked.calibrate is None or found:
+        with running(**options.where):
+            _predict(folder, asked, scenario, [], options.progress)
+    return Benchmark(_document(folder, asked))
+
+
+@checked
+def check_benchmark(plan: str | Path) -> Ready:
+    """Check the targets of a plan, or of the folder of a campaign: programs, space, clocks, and other load."""
+    needs("telemetry", "a benchmark")
+    path = Path(plan)
+    asked = Folder.open(path).plan() if path.is_dir() else plans.read(path)
+    base = Path(str(Folder(path).state["base"])) if path.is_dir() else path.parent
+    with Shells(base).opened() as shells:
+        found = checks.check(asked, shells)
+    return Ready(_checked(asked, found))
+
+
+@asks(Execute)
+def run_benchmark(folder: str | Path, options: Execute) -> Benchmark:
+    """Run a campaign, or go on with it: check, make data, calibrate, predict, measure, compare, remove.
+
+    Runs that are complete are not repeated. Raises TargetError or CampaignError if it cannot go on.
+    """
+    needs("telemetry", "a benchmark")
+    place = Folder.open(Path(folder))
+    plan = place.plan()
+    base = Path(str(place.state["base"]))
+    with place.locked(), running(**options.where), Shells(base).opened() as shells:
+        work = Campaign(place, plan, shells, options.progress)
+        if options.clean:
+            work.remove()
+            return Benchmark(_document(place, plan))
+        if work.pending() or place.predicted() is None:
+            work.check(install=options.install)
+            place.change(check=_checked(plan, work.checked) if work.checked else None)
+            _measured(work, place, plan, options)
+        if not options.keep and options.until is None:
+            work.remove()
+        document = _document(place, plan, propose=True, options=options)
+    _write(place, document, plan)
+    return Benchmark(document)
+
+
+@checked
+def report_benchmark(folder: str | Path) -> Benchmark:
+    """Return the comparison of what a campaign has measured so far with its prediction."""
+    needs("telemetry", "a benchmark")
+    place = Folder.open(Path(folder))
+    return Benchmark(_document(place, place.plan(), propose=True))
+
+
+def _measured(work: Campaign, place: Folder, plan: Plan, options: Execute) -> None:
+    """Measure the calibration step, predict, and measure all other runs."""
+    try:
+        work.prepare()
+        if place.predicted() is None:
+            before = [] if plan.calibrate is None else [plan.calibrate.step]
+            first = [(repeat, step) for repeat, step in work.pending() if step in before]
+            work.measure(first)
+            if plan.calibrate is not None:
+                _calibrate(place, plan, options.progress)
+            _predict(place, plan, place.scenario(), [step.name for step in before], options.progress)
+        if options.until is None:
+            work.measure(work.pending())
+    except BaseException:
+        work.stop()
+        raise
+
+
+def _calibrate(place: Folder, plan: Plan, progress: LabelledProgress | None) -> None:
+    """Fit the free parameters to the calibration step."""
+    assert plan.calibrate is not None
+    step, scenario = plan.calibrate.step, scenarios.load(place.path / folders.SCENARIO)
+    place.write("calibration.csv", fitted.measurements(plan, scenario, [(step, place.runs(step, plan.repeats))]))
+    found = fitted.fit(plan, scenario, place.path / "calibration.csv", progress)
+    place.write(CALIBRATION, calibration_file.render(found.to_dict()))
+    place.write_json(
+        "calibration.json", {each.parameter.path: each.parameter.text(each.value) for each in found.fitted}
+    )
+
+
+def _predict(
+    place: Folder, plan: Plan, scenario: Scenario, before: list[str], progress: LabelledProgress | None
+) -> None:
+    told: Progress | None = None if progress is None else _labelled("predicting", progress)
+    place.write_prediction(dict(prediction.predict(plan, scenario, before, told)))
+
+
+def _labelled(label: str, progress: LabelledProgress) -> Callable[[int, int], None]:
+    return lambda done, total: progress(label, done, total)
+
+
+def _document(place: Folder, plan: Plan, *, propose: bool = False, options: Runs | None = None) -> documents.Benchmark:
+    """Return the whole answer."""
+    predicted = place.predicted()
+    before = [] if predicted is None else list(predicted["measured_before"])
+    by_name = {} if predicted is None else {each["name"]: each for each in predicted["steps"]}
+    runs = {step.name: place.runs(step, plan.repeats) for step in plan.steps}
+    steps = [
+        judged.step(plan, step, runs[step.name], by_name.get(step.name), calibration=step.name in before)
+        for step in plan.steps
+    ]
+    later = [run["started"] for step in steps if not step["calibration"] for run in step["runs"] if run["started"]]
+    first = min((run["started"] for each in runs.values() for run in each if run["started"]), default=None)
+    at = None if predicted is None else str(predicted["time"])
+    found: documents.Benchmark = {
+        "version": _core.version(),
+        "name": plan.name,
+        "group": plan.group,
+        "load": plan.load.kind,
+        "targets": [target.name for target in plan.targets],
+        "predicted_at": at,
+        "prediction_sha256": None if predicted is None else _hash(place),
+        "first_run": first,
+        "blind": at is not None and all(at <= each for each in later),
+        "calibrated_on": None if predicted is None else predicted["calibrated_on"],
+        "steps": steps,
+        "missing": judged.missing(plan, {name: len(each) for name, each in runs.items()}),
+        "scores": judged.scores(steps),
+        "knee_measured": judged.knee(judged.loads(steps, "measured")),
+        "knee_predicted": judged.knee(judged.loads(steps, "predicted")),
+        "proposals": [],
+        "notes": [],
+    }
+    proposals, notes = _proposals(place, plan, runs) if propose and not found["missing"] else ([], [])
+    found["proposals"] = proposals
+    found["notes"] = [*notes, *_notes(found)]
+    return found
+
+
+def _proposals(
+    place: Folder, plan: Plan, runs: Mapping[str, Sequence[documents.Run]]
+) -> tuple[list[documents.Proposal], list[str]]:
+    """Return the parameters that fit all steps. The fit is kept in the folder."""
+    if plan.calibrate is None or not installed("calibrate"):
+        return [], []
+    kept = place.json("proposals.json")
+    scenario = place.scenario()
+    text = fitted.measurements(plan, scenario, [(step, runs[step.name]) for step in plan.steps])
+    key = hashlib.sha256((text + scenario.json + _core.build()).encode()).hexdigest()
+    if isinstance(kept, dict) and kept.get("key") == key:
+        return kept["proposals"], kept["notes"]
+    place.write("measured.csv", text)
+    try:
+        found = fitted.fit(plan, scenario, place.path / "measured.csv")
+    except ScenarioError as error:
+        return [], [f"No parameters could be fitted to all steps: {error.mistakes[0].value}."]
+    proposals = fitted.proposals(found, scenario)
+    place.write_json("proposals.json", {"key": key, "proposals": proposals, "notes": list(found.notes)})
+    return proposals, list(found.notes)
+
+
+def _notes(found: documents.Benchmark) -> list[str]:
+    notes = []
+    if found["predicted_at"] is None:
+        notes.append("Nothing is predicted yet. `hypertwin benchmark run` measures the calibration step first.")
+    elif found["steps"] and any(step["runs"] for step in found["steps"]) and not found["blind"]:
+        notes.append("Some runs are older than the prediction: their figures are no proof.")
+    if found["missing"]:
+        notes.append(f"Not measured: {'; '.join(found['missing'][:8])}.")
+    disturbed = [
+        f"{step['title']}, repeat {run['repeat']}: {'; '.join(run['disturbed'])}"
+        for step in found["steps"]
+        for run in step["runs"]
+        if run["disturbed"]
+    ]
+    if disturbed:
+        notes.append(f"Disturbed runs: {'. '.join(disturbed[:8])}.")
+    return notes
+
+
+def _hash(place: Folder) -> str:
+    return (place.path / folders.HASH).read_text(encoding="ascii").split()[0]
+
+
+def _checked(plan: Plan, found: checks.Checked) -> documents.Check:
+    return {
+        "version": _core.version(),
+        "name": plan.name,
+        "machines": [
+            {
+                "name": each.name,
+                "hostname": each.hostname,
+                "kernel": each.kernel,
+                "cpus": each.cpus,
+                "free_gib": None if each.free_bytes is None else each.free_bytes / 2**30,
+                "busy_pct": each.busy_pct,
+                "steal_pct": each.steal_pct,
+                "offset_ms": 1000 * each.offset_s,
+                "versions": dict(each.versions),
+            }
+            for each in found.facts.values()
+        ],
+        "findings": [
+            {"severity": each.severity, "target": each.target, "text": each.text, "fix": each.fix}
+            for each in found.findings
+        ],
+        "ok": not found.errors,
+    }
+
+
+def _write(place: Folder, document: documents.Benchmark, plan: Plan) -> None:
+    """Write the results beside the raw output."""
+    place.write_json(folders.RESULTS, document)
+    frame = exports.table(document["steps"])
+    if frame.height:
+        frame.write_parquet(place.path / folders.TABLE)
+    exports.study(place, place.scenario(), document, plan.load.kind)
+
+
+def dry_run(plan: str | Path) -> str:
+    """Return every command that a campaign would run, with its shell text."""
+    asked = plans.read(plan)
+    parts = [
+        f"# {purpose}\n$ {words}\n{text}\n"
+        for purpose, words, text in campaign.commands(asked, Shells(Path(plan).parent))
+    ]
+    return "\n".join(parts)
+
+
+def results(document: documents.Benchmark) -> str:
+    """Return the JSON text of the document."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,170 @@
+"""Comparison of the measured runs with the prediction, by figure and by limit, and the score of the campaign.
+
+The promise of a figure depends on its kind. A throughput is right within 15% or twice the spread of repeats, whichever
+is larger. A mean latency is right within 20% or that spread. A percentile is right within a factor of 1.5. CPU
+percentages have no promise.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+
+from hypertwin.benchmark import limits
+from hypertwin.benchmark.plan import Plan
+from hypertwin.benchmark.prediction import FIGURES, TITLES, UNITS
+from hypertwin.benchmark.step import Step
+from hypertwin.documents import benchmark as documents
+from hypertwin.model_error.kinds import kind_of
+from hypertwin.report.metrics import catalogue_key
+
+THROUGHPUT_PCT, MEAN_PCT, TAIL_FACTOR = 15.0, 20.0, 1.5
+SPREADS = 2.0
+"""Number of spreads of repeats within which a figure is right."""
+KNEE = 0.5
+"""Share of the expected gain in throughput below which a step is beyond the knee."""
+
+
+def step(
+    plan: Plan,
+    of: Step,
+    runs: Sequence[documents.Run],
+    predicted: documents.PredictedStep | None,
+    *,
+    calibration: bool,
+) -> documents.Step:
+    """Return a step with its runs, compared with its prediction."""
+    keys = [key for key in FIGURES if runs and all(key in run["figures"] for run in runs)]
+    shown = {} if predicted is None else predicted["figures"]
+    rate = of.values.get("rate")
+    asked = float(rate) * of.vms if isinstance(rate, int | float) else None
+    kind, evidence = limits.limit(runs, asked, io=plan.load.percentile.startswith("io_"))
+    said = None if predicted is None else predicted["limit"]
+    return {
+        "name": of.name,
+        "title": of.title,
+        "vms": of.vms,
+        "values": dict(of.values),
+        "set": {} if predicted is None else predicted["set"],
+        "calibration": calibration,
+        "runs": list(runs),
+        "figures": [compared(key, [run["figures"][key] for run in runs], shown.get(key)) for key in keys],
+        "limit": {
+            "measured": kind,
+            "evidence": evidence,
+            "predicted": None if said is None else said["kind"],
+            "predicted_text": "" if said is None else said["text"],
+            "right": None if said is None or not runs else said["kind"] == kind,
+        },
+    }
+
+
+def compared(key: str, values: Sequence[float], predicted: documents.PredictedFigure | None) -> documents.Compared:
+    """Return a measured figure beside the predicted one."""
+    mean = statistics.fmean(values)
+    spread = 100 * (max(values) - min(values)) / mean if len(values) > 1 and mean > 0 else None
+    twin = None if predicted is None else predicted["value"]
+    promise, within = _promise(key, mean, twin, spread)
+    ends = None if predicted is None else (predicted["low"], predicted["high"])
+    inside = None
+    if ends is not None and ends[0] is not None and ends[1] is not None:
+        inside = ends[0] <= mean <= ends[1]
+    return {
+        "metric": key,
+        "kind": kind_of(key),
+        "title": TITLES.get(catalogue_key(key), key),
+        "unit": UNITS.get(catalogue_key(key), ""),
+        "measured": mean,
+        "least": min(values),
+        "most": max(values),
+        "spread_pct": spread,
+        "predicted": twin,
+        "ci95": None if predicted is None else predicted["ci95"],
+        "low": None if ends is None else ends[0],
+        "high": None if ends is None else ends[1],
+        "error_pct": 100 * (twin - mean) / mean if twin is not None and mean > 0 else None,
+        "promise": promise,
+        "within": within,
+        "in_interval": inside,
+    }
+
+
+def _promise(key: str, measured: float, twin: float | None, spread: float | None) -> tuple[str, bool | None]:
+    kind = kind_of(key)
+    if kind == "tail":
+        right = (
+            None if twin is None or measured <= 0 or twin <= 0 else max(twin / measured, measured / twin) <= TAIL_FACTOR
+        )
+        return f"a factor of {TAIL_FACTOR:g}", right
+    least = {"throughput": THROUGHPUT_PCT, "latency": MEAN_PCT}.get(kind or "")
+    if least is None:
+        return "", None
+    allowed = max(least, SPREADS * (spread or 0.0))
+    right = None if twin is None or measured <= 0 else 100 * abs(twin - measured) / measured <= allowed
+    return f"±{allowed:.0f}%", right
+
+
+def scores(steps: Sequence[documents.Step]) -> list[documents.Score]:
+    """Return the number of right figures by kind, and of right limits, over steps that prove something."""
+    judged = [each for each in steps if not each["calibration"] and each["runs"]]
+    found: list[documents.Score] = []
+    titles = {"throughput": "throughput", "latency": "mean latency", "tail": "percentiles"}
+    for kind, title in titles.items():
+        own = [
+            figure
+            for each in judged
+            for figure in each["figures"]
+            if figure["kind"] == kind and figure["within"] is not None
+        ]
+        errors = [figure["error_pct"] for figure in own if figure["error_pct"] is not None]
+        if own:
+            found.append(
+                {
+                    "figure": title,
+                    "right": sum(figure["within"] is True for figure in own),
+                    "of": len(own),
+                    "median_error_pct": statistics.median(map(abs, errors)) if errors else None,
+                    "bias_pct": statistics.median(errors) if errors else None,
+                }
+            )
+    known = [each for each in judged if each["limit"]["right"] is not None]
+    if known:
+        right = sum(each["limit"]["right"] is True for each in known)
+        found.append({"figure": "limit", "right": right, "of": len(known), "median_error_pct": None, "bias_pct": None})
+    return found
+
+
+def knee(amounts: Sequence[tuple[str, float, float]]) -> str | None:
+    """Return the title of the first step beyond the knee, or None if throughput grows with the load up to the end.
+
+    Each step has a title, its load and its throughput. Steps are sorted by load first.
+    """
+    ordered = sorted(amounts, key=lambda each: each[1])
+    for (_, load, done), (title, more, then) in itertools.pairwise(ordered):
+        if more > load > 0 and done > 0 and then / done - 1 < KNEE * (more / load - 1):
+            return title
+    return None
+
+
+def loads(steps: Sequence[documents.Step], of: str) -> list[tuple[str, float, float]]:
+    """Return title, load and throughput of each step. `of` is `measured` or `predicted`."""
+    found = []
+    for each in steps:
+        amount = float(each["vms"])
+        for key in ("threads", "depth", "rate", "jobs"):
+            value = each["values"].get(key)
+            amount *= float(value) if isinstance(value, int | float) else 1.0
+        done = next((figure[of] for figure in each["figures"] if figure["kind"] == "throughput"), None)  # type: ignore[literal-required]
+        if done is not None:
+            found.append((each["title"], amount, float(done)))
+    return found
+
+
+def missing(plan: Plan, done: Mapping[str, int]) -> list[str]:
+    """Return the runs that have not been measured, by step."""
+    return [
+        f"{each.title}: {plan.repeats - done.get(each.name, 0)} of {plan.repeats} repeats"
+        for each in plan.steps
+        if done.get(each.name, 0) < plan.repeats
+    ]

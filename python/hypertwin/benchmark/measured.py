@@ -1,0 +1,86 @@
+"""Figures of a run of all VMs together, from the figures of each, and the views of guests and hosts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from hypertwin.benchmark.checks import STEAL_PCT
+from hypertwin.benchmark.counters import Counters
+from hypertwin.benchmark.load import Figures
+from hypertwin.benchmark.load.generator import percentiles
+from hypertwin.documents.benchmark import View
+from hypertwin.report.metrics import CATALOGUE
+
+SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed and "group" in metric.scopes)
+"""Figures of which a group has the sum. Of others it has a mean, weighted by work."""
+MAX_SKEW_MS = 250.0
+"""Difference between first and last start from which a run counts as disturbed."""
+
+
+def together(vms: Mapping[str, Figures]) -> dict[str, float]:
+    """Return the figures of all VMs together, for keys that all have.
+
+    Percentiles come from the histograms of all. Without them, they are means weighted by work.
+    """
+    each = list(vms.values())
+    keys = [key for key in each[0].values if all(key in other.values for other in each)] if each else []
+    work = [figures.values.get("throughput_per_s", figures.values.get("iops", 1.0)) for figures in each]
+    total = sum(work)
+    found = {
+        key: sum(figures.values[key] for figures in each)
+        if key in SUMS
+        else sum(figures.values[key] * weight for figures, weight in zip(each, work, strict=True)) / total
+        for key in keys
+        if key in SUMS or total > 0
+    }
+    merged: Counter[float] = Counter()
+    for figures in each:
+        if figures.histogram is None:
+            return found
+        merged.update(figures.histogram)
+    return {**found, **percentiles(merged)}
+
+
+def guest_figures(
+    name: str, counters: Counters | None, host: Counters | None, vcpus: int, *, shares_kernel: bool
+) -> dict[str, float]:
+    """Return CPU figures of a VM: its run time by its control group on the host, and what it sees itself.
+
+    A container shares the kernel, so it sees the counters of the whole host. These are not its own.
+    """
+    group = None if host is None else host.groups.get(name)
+    found: dict[str, float] = {}
+    if group is not None:
+        found["run_pct"] = 100 * group.run_cpus / vcpus
+    if counters is not None and not shares_kernel:
+        found["guest_cpu_pct"] = counters.busy_pct
+        if counters.steal_pct > 0:
+            found["ready_pct"] = counters.steal_pct
+    return found
+
+
+def view(name: str, counters: Counters | None, *, host: bool, throttled_pct: float | None = None) -> View:
+    """Return the use of a target or host during a run."""
+    return {
+        "name": name,
+        "kind": "host" if host else "guest",
+        "busy_pct": None if counters is None else counters.busy_pct,
+        "steal_pct": None if counters is None else counters.steal_pct,
+        "throttled_pct": throttled_pct,
+        "cpu_pressure_pct": None if counters is None else counters.pressure.get("cpu"),
+        "io_pressure_pct": None if counters is None else counters.pressure.get("io"),
+        "disk_util_pct": None if counters is None else counters.disk_util_pct,
+        "load_1min": None if counters is None else counters.load_1min,
+    }
+
+
+def disturbed(views: Sequence[View], skew_ms: float | None) -> list[str]:
+    """Return the reasons why a run counts as disturbed."""
+    found = []
+    if skew_ms is not None and skew_ms > MAX_SKEW_MS:
+        found.append(f"the VMs started within {skew_ms:.0f} ms of each other")
+    stolen = [each for each in views if each["kind"] == "host" and (each["steal_pct"] or 0) > STEAL_PCT]
+    return found + [
+        f"{each['name']} lost {each['steal_pct']:.0f}% of its CPU time to other VMs of its own host" for each in stolen
+    ]

@@ -1,0 +1,107 @@
+"""Prediction of all steps of a campaign by the twin, with both intervals, and the limit of each step."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hypertwin import _core
+from hypertwin.benchmark import folder as folders
+from hypertwin.benchmark.plan import Plan
+from hypertwin.calibration import parameters
+from hypertwin.documents.benchmark import PredictedFigure, PredictedStep, Prediction
+from hypertwin.errors import Argument, fail
+from hypertwin.extras import needs
+from hypertwin.frame import flatten
+from hypertwin.report.metrics import CATALOGUE, catalogue_key
+from hypertwin.run import Point, run_points
+from hypertwin.scenario import Scenario, load
+
+FIGURES = (
+    *("throughput_per_s", "response_ms_mean", "response_ms_p95", "response_ms_p99"),
+    *("iops", "io_latency_ms_mean", "io_latency_ms_p95", "io_latency_ms_p99"),
+    *("read_latency_ms_mean", "read_latency_ms_p95", "read_latency_ms_p99"),
+    *("write_latency_ms_mean", "write_latency_ms_p95", "write_latency_ms_p99"),
+    *("guest_cpu_pct", "run_pct", "ready_pct"),
+)
+"""Predicted figures of a group, in the order of views. A load has some of them."""
+
+_OF_GROUPS = [metric for metric in CATALOGUE if "group" in metric.scopes]
+UNITS = {metric.key: metric.unit for metric in _OF_GROUPS}
+TITLES = {metric.key: metric.name for metric in _OF_GROUPS}
+
+
+def check(plan: Plan, scenario: Scenario) -> None:
+    """Raise ScenarioError if a step cannot be simulated, or a parameter not fitted, with the scenario."""
+    groups = list(scenario.data["vms"])
+    if plan.group not in groups:
+        listed = ", ".join(groups[:12])
+        fail("unknown-reference", "group", plan.group, listed, "name a group of VMs", Argument("plan"))
+    for step in plan.steps:
+        load(scenario, plan.load.settings(step, scenario, plan.group))
+    if plan.calibrate is not None:
+        needs("calibrate", "the calibration step")
+        parameters.parse(plan.calibrate.free, scenario)
+
+
+def predict(
+    plan: Plan,
+    scenario: Scenario,
+    measured_before: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> Prediction:
+    """Return the prediction of every step. Raises ScenarioError, RunError."""
+    settings = [plan.load.settings(step, scenario, plan.group) for step in plan.steps]
+    points = [Point(each, load(scenario, each)) for each in settings]
+    result = run_points(points, progress=progress).to_dict()
+    steps: list[PredictedStep] = []
+    for step, each, report in zip(plan.steps, settings, result["points"], strict=True):
+        limit = report["judgement"]["limits"][plan.group]
+        steps.append(
+            {
+                "name": step.name,
+                "title": step.title,
+                "set": dict(each),
+                "figures": _figures(report, plan.group),
+                "limit": {"kind": limit["kind"], "text": limit["text"]},
+                "steady": report["verdict"]["steady"],
+            }
+        )
+    return {
+        "version": _core.version(),
+        "name": plan.name,
+        "group": plan.group,
+        "time": folders.now(),
+        "plan_sha256": hashlib.sha256(plan.text.encode()).hexdigest(),
+        "scenario_sha256": hashlib.sha256(scenario.json.encode()).hexdigest(),
+        "calibrated_on": scenario.data.get("calibrated_on"),
+        "measured_before": list(measured_before),
+        "steps": steps,
+    }
+
+
+def _figures(report: Any, group: str) -> dict[str, PredictedFigure]:
+    flat = flatten(report["groups"][group])
+    errors = (report.get("model_error") or {}).get("groups", {}).get(group, {})
+    found: dict[str, PredictedFigure] = {}
+    for key in FIGURES:
+        value = flat.get(key)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            continue
+        ends = errors.get(key) or {}
+        found[key] = {
+            "value": float(value),
+            "unit": UNITS.get(catalogue_key(key), ""),
+            "ci95": _half(flat, key),
+            "low": ends.get("low"),
+            "high": ends.get("high"),
+        }
+    return found
+
+
+def _half(flat: dict[str, Any], key: str) -> float | None:
+    own = flat.get(f"{key}_ci95")
+    if own is None and key.endswith("_mean"):
+        own = flat.get(f"{key.removesuffix('_mean')}_ci95")
+    return float(own) if isinstance(own, int | float) else None

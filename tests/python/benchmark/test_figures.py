@@ -1,0 +1,180 @@
+"""Counters, figures of several VMs, limits and verdicts, against values worked by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import pytest
+
+from hypertwin.benchmark import counters, judged, limits, measured
+from hypertwin.benchmark.load import Figures
+from hypertwin.benchmark.load.generator import percentiles
+from hypertwin.documents.benchmark import PredictedFigure, Run, View
+
+BEFORE = """== time
+100.0
+== stat
+cpu  1000 0 1000 8000 0 0 0 0 0 0
+== cpus
+4
+== load
+0.50 0.1 0.1 1/100 123
+== pressure-cpu
+some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000
+== disks
+   8       0 sda 100 0 0 0 200 0 0 0 0 1000 0
+   8       1 sda1 100 0 0 0 200 0 0 0 0 9999 0
+ 253       0 vda 0 0 0 0 0 0 0 0 0 0 0
+== space
+Filesystem 1024-blocks Used Available Capacity Mounted on
+/dev/sda1 1000 1 999 1% /
+== cgroup-vm1
+nr_periods 100
+nr_throttled 10
+throttled_time 5
+1000000000
+== cgroup-vm2
+usage_usec 0
+nr_periods 0
+nr_throttled 0
+"""
+AFTER = """== time
+110.0
+== stat
+cpu  2000 0 2000 9000 500 0 0 500 0 0
+== cpus
+4
+== load
+3.50 0.1 0.1 1/100 123
+== pressure-cpu
+some avg10=0.00 avg60=0.00 avg300=0.00 total=6000000
+== disks
+   8       0 sda 1100 0 0 0 1200 0 0 0 0 8500 0
+   8       1 sda1 100 0 0 0 200 0 0 0 0 99999 0
+ 253       0 vda 0 0 0 0 0 0 0 0 0 100 0
+== space
+Filesystem 1024-blocks Used Available Capacity Mounted on
+/dev/sda1 1000 1 500 1% /
+== cgroup-vm1
+nr_periods 200
+nr_throttled 90
+throttled_time 5
+6000000000
+== cgroup-vm2
+usage_usec 20000000
+nr_periods 0
+nr_throttled 0
+"""
+
+
+def test_counters_between_two_snapshots():
+    found = counters.between(BEFORE, AFTER)
+    assert found is not None
+    # 1000 user, 1000 system, 1000 idle, 500 waiting and 500 stolen of 4000 ticks
+    assert (found.elapsed_s, found.cpus) == (10, 4)
+    assert (found.busy_pct, found.steal_pct, found.iowait_pct) == (50, 12.5, 12.5)
+    assert found.pressure == {"cpu": pytest.approx(50)}
+    assert (found.disk, found.disk_util_pct, found.disk_iops) == ("sda", 75, 200)
+    assert found.free_space == 500 * 1024
+    assert found.groups["vm1"] == counters.Group(0.5, 80)
+    assert found.groups["vm2"] == counters.Group(2.0, None)
+    assert found.figure("cpu_pressure_pct") == pytest.approx(50)
+    assert found.figure("load_1min") == 3.5
+
+
+@pytest.mark.parametrize("text", ["", "== time\nnow\n", "== stat\ncpu x", AFTER[:30], "\x00" * 1000])
+def test_a_broken_snapshot_has_no_counters(text: str):
+    assert counters.between(BEFORE, text) is None
+    assert counters.between(text, AFTER) is None
+
+
+def test_figures_of_vms_are_sums_and_means_by_work():
+    vms = {
+        "a": Figures({"throughput_per_s": 300, "response_ms_mean": 10, "response_ms_p99": 30, "guest_cpu_pct": 80}),
+        "b": Figures({"throughput_per_s": 100, "response_ms_mean": 30, "response_ms_p99": 70}),
+    }
+    assert measured.together(vms) == {"throughput_per_s": 400, "response_ms_mean": 15, "response_ms_p99": 40}
+
+
+def test_percentiles_of_several_vms_come_from_their_histograms():
+    many = Figures({"throughput_per_s": 1}, {1.0: 98, 2.0: 2})
+    slow = Figures({"throughput_per_s": 1}, {50.0: 10})
+    assert measured.together({"a": many})["response_ms_p99"] == 2
+    # 110 values: the 105th is the 95th percentile, the 109th the 99th
+    assert measured.together({"a": many, "b": slow})["response_ms_p95"] == 50
+    assert percentiles({}) == {}
+    assert percentiles({3.0: 1}) == {"response_ms_p95": 3.0, "response_ms_p99": 3.0}
+
+
+def run(guest: dict[str, float | None], host: dict[str, float | None], done: float = 100) -> Run:
+    """Return a run with the views of a guest and a host."""
+    empty: dict[str, Any] = dict.fromkeys(View.__annotations__)
+    views = [{**empty, "name": "vm1", "kind": "guest", **guest}, {**empty, "name": "esx1", "kind": "host", **host}]
+    return cast(Run, {"figures": {"throughput_per_s": done}, "views": views})
+
+
+@pytest.mark.parametrize(
+    ("guest", "host", "rate", "io", "kind"),
+    [
+        ({"busy_pct": 95}, {"busy_pct": 40}, None, False, "guest-cpu"),
+        ({"busy_pct": 95}, {"busy_pct": 96}, None, False, "host-cpu"),
+        ({"busy_pct": 95, "throttled_pct": 90}, {"busy_pct": 96}, None, False, "cpu-limit"),
+        ({"busy_pct": 80, "steal_pct": 30}, {"busy_pct": None}, None, False, "host-cpu"),
+        ({"busy_pct": 20}, {"busy_pct": 40, "disk_util_pct": 99}, None, True, "devices"),
+        ({"busy_pct": 20}, {"busy_pct": 40, "disk_util_pct": 99}, None, False, "latency"),
+        ({"busy_pct": 95}, {"busy_pct": 40}, 102, False, "nothing"),
+        ({"busy_pct": 95}, {"busy_pct": 40}, 110, False, "guest-cpu"),
+        ({}, {}, None, False, "latency"),
+    ],
+)
+def test_the_limit_of_a_step(guest: Any, host: Any, rate: float | None, io: bool, kind: str):
+    found, words = limits.limit([run(guest, host)], rate, io=io)
+    assert found == kind
+    assert words
+
+
+def predicted(value: float) -> PredictedFigure:
+    """Return a prediction with its interval."""
+    return {"value": value, "unit": "1/s", "ci95": None, "low": value * 0.9, "high": value * 1.2}
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "twin", "within"),
+    [
+        ("throughput_per_s", [100, 100], 114.9, True),
+        ("throughput_per_s", [100, 100], 115.1, False),
+        ("throughput_per_s", [90, 110], 139, True),  # twice the spread of 20 %
+        ("throughput_per_s", [90, 110], 141, False),
+        ("response_ms_mean", [10], 11.9, True),
+        ("response_ms_mean", [10], 12.1, False),
+        ("response_ms_p99", [10], 14.9, True),
+        ("response_ms_p99", [10], 6.7, True),
+        ("response_ms_p99", [10], 6.6, False),
+        ("guest_cpu_pct", [10], 90, None),
+    ],
+)
+def test_the_promise_of_a_figure(key: str, values: list[float], twin: float, within: bool | None):
+    assert judged.compared(key, values, predicted(twin))["within"] is within
+
+
+def test_a_figure_beside_its_prediction():
+    found = judged.compared("throughput_per_s", [90, 110], predicted(120))
+    assert (found["measured"], found["least"], found["most"], found["spread_pct"]) == (100, 90, 110, 20)
+    assert found["error_pct"] == pytest.approx(20)
+    assert found["in_interval"] is False
+    assert judged.compared("throughput_per_s", [115], predicted(120))["in_interval"] is True
+    assert judged.compared("throughput_per_s", [115], None)["within"] is None
+
+
+def test_the_knee_is_the_first_step_with_less_than_half_of_the_expected_gain():
+    assert judged.knee([("one", 1, 100), ("two", 2, 195), ("four", 4, 240), ("eight", 8, 250)]) == "four"
+    assert judged.knee([("one", 1, 100), ("two", 2, 160)]) is None
+    assert judged.knee([]) is None
+
+
+def test_two_starts_far_apart_disturb_a_run():
+    views = [cast(View, {"name": "h", "kind": "host", "steal_pct": 9.0})]
+    assert len(measured.disturbed(views, 300)) == 2
+    assert measured.disturbed([], 10) == []
+    assert not math.isnan(measured.MAX_SKEW_MS)

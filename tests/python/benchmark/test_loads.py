@@ -1,0 +1,192 @@
+"""Load generators: shell text that quotes whatever a plan holds, and readers of real output."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hypertwin.benchmark import plan as plans
+from hypertwin.benchmark import scripts
+from hypertwin.benchmark.load.generator import OutputError
+from hypertwin.benchmark.plan import Plan
+from hypertwin.benchmark.scripts import Work
+from hypertwin.benchmark.step import Step
+from hypertwin.scenario import loads
+
+EVIL = 'x\'; touch evil; echo "$(touch evil)`touch evil`" ${IFS} -- \\'
+SCENARIO = """
+name: s
+hosts: {h: {sockets: 1, cores_per_socket: 4, clock: 2 GHz, memory_per_node: 8 GiB, hypervisor: linux-6.12}}
+vms:
+  db: {vcpus: 2, memory: 1 GiB, workload: oltp}
+  open: {vcpus: 2, memory: 1 GiB, workload: web}
+  io: {vcpus: 2, memory: 1 GiB, workload: fio, array: nvme, vdisks: 1}
+workloads:
+  oltp: {arrivals: {closed: {population: 3}}, cpu: {mean: 2 ms}}
+  web: {arrivals: {open: {rate: 10 /s}}, cpu: {mean: 2 ms}}
+  fio: {arrivals: {io: {outstanding: 4}}, block: 4 KiB, cpu: {mean: 2 us}}
+arrays: {nvme: {protocol: local, raid: raid-0, disks: {device: P4610, count: 1}}}
+"""
+
+
+def plan(load: dict[str, object], **target: object) -> Plan:
+    """Return a plan with this load."""
+    made = {"name": "p", "scenario": "s.yaml", "group": "db", "load": load, "steps": {"vms": 1}}
+    return plans.loads(yaml.safe_dump({**made, "targets": {"a": {"address": "local", **target}}}), "p", Path())
+
+
+LOADS: list[dict[str, object]] = [
+    {"kind": "sysbench", "options": {"mysql-user": EVIL, "tables": 2}},
+    {"kind": "sysbench", "driver": "pgsql", "options": {"pgsql-user": EVIL}},
+    {"kind": "sysbench", "script": "cpu", "options": {"cpu-max-prime": EVIL}},
+    {"kind": "pgbench", "options": {"user": EVIL}},
+    {"kind": "fio", "options": {"bs": EVIL}},
+    {"kind": "fio", "device": "/dev/nope"},
+    {"kind": "command", "run": "true {user}", "options": {"user": EVIL}, "patterns": {"iops": "(1)"}},
+]
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_no_text_of_a_plan_runs_as_a_command(load: dict[str, object], tmp_path: Path):
+    found, step = plan(load), Step(1, {})
+    target = found.targets[0]
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sysbench", "mysql", "psql", "pgbench", "fio", "lsblk", "blkid"):
+        (tools / name).write_text("#!/bin/sh\nexit 0\n")
+        (tools / name).chmod(0o755)
+    work = Work(str(tmp_path), "abc")
+    texts = [scripts.begin(work), scripts.prepare(work, found.load.prepare(target), 9)]
+    run = found.load.run(step, target, 1)
+    texts.append(scripts.measure(work, run, run, 0.0, seconds=1, warmup_s=0, cgroups={"a": "x'y"}, extra=["true"]))
+    texts.append(scripts.remove(work, found.load.cleanup(target), 9))
+    for text in texts:
+        path = f"{tools}:/usr/bin:/bin"
+        subprocess.run(["sh", "-s"], input=text, text=True, env={"PATH": path}, cwd=tmp_path, check=False, timeout=60)
+    assert not list(tmp_path.rglob("evil"))
+    if "device" not in load:
+        assert not Path(work.path).exists()
+
+
+def test_a_device_with_anything_on_it_is_refused(tmp_path: Path):
+    text = plan({"kind": "fio", "device": "/dev/null"}).load.prepare(plan({"kind": "fio"}).targets[0])
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 3
+    assert "is no block device" in done.stderr
+
+
+def test_options_of_a_database_are_in_a_file_of_the_user_alone(tmp_path: Path):
+    found = plan({"kind": "sysbench", "options": {"mysql-user": "u"}, "password_from": "X"})
+    target, tools = found.targets[0], tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sysbench", "mysql"):
+        (tools / name).write_text("#!/bin/sh\necho $0 $* >> said\n")
+        (tools / name).chmod(0o755)
+    env = {"PATH": f"{tools}:/usr/bin:/bin", "BENCHMARK_PASSWORD": "se cret"}
+    subprocess.run(["sh", "-e", "-c", found.load.prepare(target)], env=env, cwd=tmp_path, check=True)
+    for name, line in (("sysbench.conf", "mysql-password=se cret"), ("client.cnf", "password=se cret")):
+        assert line in (tmp_path / name).read_text().splitlines()
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0
+    assert "se cret" not in (tmp_path / "said").read_text()
+    assert "CREATE DATABASE hypertwin_benchmark" in (tmp_path / "said").read_text()
+
+
+@pytest.mark.parametrize(
+    ("load", "step", "group", "settings"),
+    [
+        ("sysbench", {"threads": 8}, "db", {"workloads.oltp.arrivals.closed.population": 8, "vms.db.count": 2}),
+        ("pgbench", {"rate": 50}, "open", {"workloads.web.arrivals.open.rate": "50 /s", "vms.open.count": 2}),
+        ("fio", {"depth": 16}, "io", {"workloads.fio.arrivals.io.outstanding": 16, "vms.io.count": 2}),
+        ("fio", {"block": "8k"}, "io", {"workloads.fio.block": "8192 B"}),
+    ],
+)
+def test_a_step_becomes_settings_of_the_scenario(load: str, step: dict[str, int | str], group: str, settings: object):
+    scenario = loads(SCENARIO)
+    found = plan({"kind": load}).load.settings(Step(2, step), scenario, group)
+    assert settings.items() <= found.items()  # type: ignore[attr-defined]
+    scenario.with_overrides(found)
+
+
+PGBENCH = """pgbench (15.18)
+progress: 1.0 s, 500.0 tps, lat 2.0 ms stddev 0.5, 0 failed
+transaction type: <builtin: TPC-B (sort of)>
+number of clients: 4
+latency average = 3.993 ms
+latency stddev = 1.2 ms
+initial connection time = 4.5 ms
+tps = 1001.5 (without initial connection time)
+histogram 832 900
+histogram 1000 95
+histogram 1100 5
+"""
+
+
+def test_pgbench_has_throughput_mean_and_percentiles_of_its_log(tmp_path: Path):
+    (tmp_path / "out").write_text(PGBENCH)
+    found = plan({"kind": "pgbench"})
+    figures = found.load.read(tmp_path / "out", found.targets[0], Step(1, {}))
+    assert figures.values["throughput_per_s"] == 1001.5
+    assert figures.values["response_ms_mean"] == 3.993
+    assert figures.values["response_ms_p95"] == pytest.approx(1.01**1000 / 1000)
+    assert figures.histogram is not None and sum(figures.histogram.values()) == 1000
+
+
+SYSBENCH = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+
+Latency histogram (values are in milliseconds)
+       value  ------------- distribution ------------- count
+       1.000 |****************************************  90
+      10.000 |***                                        8
+     100.000 |                                           2
+
+SQL statistics:
+    transactions:                        100    (10.00 per sec.)
+    queries:                             2000   (200.00 per sec.)
+
+General statistics:
+    total time:                          10.0000s
+    total number of events:              100
+
+Latency (ms):
+         min:                                    1.00
+         avg:                                    3.70
+         max:                                  100.00
+         99th percentile:                      100.00
+         sum:                                  370.00
+
+Threads fairness:
+    events (avg/stddev):           100.0000/0.00
+"""
+
+
+def test_sysbench_has_both_percentiles_of_its_histogram(tmp_path: Path):
+    (tmp_path / "out").write_text(SYSBENCH)
+    found = plan({"kind": "sysbench"})
+    figures = found.load.read(tmp_path / "out", found.targets[0], Step(1, {}))
+    assert figures.values == {
+        "throughput_per_s": 10.0,
+        "response_ms_mean": 3.7,
+        "response_ms_p95": 10.0,
+        "response_ms_p99": 100.0,
+    }
+    assert figures.histogram == {1.0: 90, 10.0: 8, 100.0: 2}
+
+
+@pytest.mark.parametrize("kind", ["sysbench", "pgbench", "fio", "command"])
+@pytest.mark.parametrize("text", [b"", b"\x00\xff" * 5000, b"nan tps\n", b'{"fio version": "fio-3.33", "jobs": []}'])
+def test_output_without_figures_is_an_error_with_a_reason(kind: str, text: bytes, tmp_path: Path):
+    more = {"run": "x", "patterns": {"iops": "iops=([0-9]+)"}} if kind == "command" else {}
+    found = plan({"kind": kind, **more})
+    (tmp_path / "out").write_bytes(text)
+    with pytest.raises(OutputError) as caught:
+        found.load.read(tmp_path / "out", found.targets[0], Step(1, {}))
+    assert str(caught.value)
+
+
+def test_frames_of_a_cut_answer_are_what_arrived():
+    assert scripts.frames(b"@@ out 3\nabc@@ rc 1\n0") == {"out": b"abc", "rc": b"0"}
+    assert scripts.frames(b"@@ out 10\nabc") == {"out": b"abc"}
+    assert scripts.frames(b"noise\n@@ out 1\na") == {}
