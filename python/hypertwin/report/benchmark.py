@@ -33,7 +33,10 @@ def summary(found: Benchmark) -> str:
         state = "predicted" if found["predicted_at"] else "not predicted yet"
         return f"{count(len(found['steps']), 'step')} of {found['name']} {state}; {done} measured."
     told = [f"{each['figure']} {each['right']} of {each['of']}" for each in found["scores"]]
-    return f"{found['name']}: right {'before' if found['blind'] else 'against'} the measurement in {v.listed(told)}."
+    when = (
+        "Predicted before the measurement" if found["blind"] else "Predicted after the measurement, which is no proof"
+    )
+    return f"{when}, and right: {v.listed(told)}."
 
 
 def view(found: Benchmark) -> v.View:
@@ -326,8 +329,9 @@ def _curve(steps: Sequence[Step], key: str) -> v.LineChart | None:
         if figure is not None:
             lines.setdefault(others, []).append((float(value[x]), figure))
     series: list[v.Series] = []
-    for others, points in lines.items():
+    for index, (others, points) in enumerate(lines.items()):
         at = dict(points)
+        colours = (v.MEASURED, v.TWIN) if len(lines) == 1 else (index, index)  # then the dash tells them apart
         behind = f", {others}" if others else ""
         half = [(at[place]["most"] - at[place]["least"]) / 2 if place in at else None for place in places]
         series.append(
@@ -335,7 +339,7 @@ def _curve(steps: Sequence[Step], key: str) -> v.LineChart | None:
                 "name": f"measured{behind}",
                 "values": [at[place]["measured"] if place in at else None for place in places],
                 "halfWidths": half,
-                "colour": v.MEASURED,
+                "colour": colours[0],
             }
         )
         series.append(
@@ -344,7 +348,7 @@ def _curve(steps: Sequence[Step], key: str) -> v.LineChart | None:
                 "values": [at[place]["predicted"] if place in at else None for place in places],
                 "lows": [at[place]["low"] if place in at else None for place in places],
                 "highs": [at[place]["high"] if place in at else None for place in places],
-                "colour": v.TWIN,
+                "colour": colours[1],
                 "dash": "dashed",
             }
         )
