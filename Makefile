@@ -15,7 +15,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
 .PHONY: help demo check test slow rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel release
-.PHONY: bench fuzz mutants map soak page docs evidence bless clean
+.PHONY: rig bench fuzz mutants map soak page docs evidence bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -85,6 +85,10 @@ wheel: $(STAMPS)/packages ## the wheel, for Linux with glibc 2.17 or later, and 
 
 release: $(STAMPS)/packages ## check tree and changelog, test, build the wheel, and print the command that tags the release
 	@$(BIN)/python scripts/release.py
+
+rig: $(STAMPS)/core ## three benchmark campaigns on network namespaces with databases, alone, into out/rig; takes root and half an hour
+	@scripts/install_test_tools $(VENV)/guest
+	@$(BIN)/python tests/rig/campaigns.py out/rig
 
 bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 	@$(BIN)/python bench/run.py
