@@ -88,7 +88,7 @@ release: $(STAMPS)/packages ## check tree and changelog, test, build the wheel, 
 
 rig: $(STAMPS)/core ## three benchmark campaigns on network namespaces with databases, alone, into out/rig; takes root and half an hour
 	@scripts/install_test_tools $(VENV)/guest
-	@$(BIN)/python tests/rig/campaigns.py out/rig
+	@$(BIN)/python -m tests.rig.campaigns out/rig
 
 bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 	@$(BIN)/python bench/run.py

@@ -1,7 +1,7 @@
-"""The campaigns of docs/guides/benchmark.md on the rig: `make rig` runs all.
+"""The campaigns of docs/guides/benchmark.md on the rig. `make rig` runs all.
 
-`campaigns.py FOLDER --until predicted` measures the calibration steps, writes the predictions and keeps the rig, so that
-they can be published first. `campaigns.py FOLDER` then goes on.
+With `--until predicted` after the folder, the calibration steps are measured, the predictions are written, and the rig
+stays, so that they can be published first. Without it, the campaigns go on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rig import Rig, trouble
+from tests.rig.rig import Rig, trouble
 
 PLANS = Path(__file__).parent / "plans"
 KINDS = ("sysbench", "pgbench", "fio")
