@@ -74,7 +74,7 @@ def trouble() -> str:
 class Rig:
     """Running machines, with a database each."""
 
-    def __init__(self, folder: Path, count: int = 3, quota_cpus: float = 0.5) -> None:
+    def __init__(self, folder: Path, count: int = 3, quota_cpus: float = 0.9) -> None:
         """Machines that get `quota_cpus` CPUs each. Their files are below `folder`."""
         self.folder = folder
         self.machines = [Machine(number, folder / f"vm{number}") for number in range(1, count + 1)]

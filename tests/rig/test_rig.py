@@ -106,8 +106,8 @@ def test_a_campaign_of_each_load_is_predicted_and_measured(cli, plan: Path, kind
 def test_a_killed_campaign_goes_on_and_leaves_nothing(cli, plan: Path):
     words = [sys.executable, "-m", "hypertwin", "-q", "benchmark", "run", "sysbench.yaml", "-o", "run"]
     process = subprocess.Popen(words, cwd=plan, start_new_session=True)
-    first = plan / "run/steps/vms-1-threads-2/repeat-1/run.json"
-    second = plan / "run/steps/vms-3-threads-2/repeat-1"
+    first = plan / "run/steps/vms-1-threads-1/repeat-1/run.json"
+    second = plan / "run/steps/vms-3-threads-1/repeat-1"
     until = time.monotonic() + 90
     while not second.exists() and time.monotonic() < until:
         time.sleep(0.05)
