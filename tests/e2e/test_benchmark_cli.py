@@ -310,3 +310,26 @@ def test_the_calibration_step_comes_before_the_prediction(cli, ssh, tmp_path):
     assert first < found["predicted_at"] <= second
     assert all(each["of"] == 1 for each in found["scores"] if each["figure"] in ("throughput", "mean latency"))
     assert found["proposals"][0]["path"] == "workloads.oltp.delay.mean"
+
+
+def test_telemetry_of_hosts_is_beside_each_run(cli, ssh, tmp_path):
+    from tests.python.ingest.test_prometheus import matrix, serving
+
+    labels = {"vm_name": "DB One", "host_name": "esx1"}
+
+    def answer(path: str, parameters: dict[str, str]) -> object:
+        if "__name__" in parameters["query"]:
+            names = ("vmware_vm_num_cpu", "vmware_vm_cpu_ready_summation")
+            return matrix(*(({"__name__": name}, [[time.time(), "1"]]) for name in names))
+        begin = float(parameters.get("start", parameters.get("time", time.time())))
+        return matrix((labels, [[begin, "30"]]))
+
+    with serving(answer) as stub:
+        more = f"telemetry: prometheus://127.0.0.1:{stub.server_port}\n"
+        path = write_plan(ssh, "one", more=more, steps="{threads: [1]}")
+        path.write_text(path.read_text().replace("address: root@one", "address: root@one, host: esx1, vm: DB One"))
+        done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["steps"][0]["runs"][0]["notes"] == []
+    assert found["steps"][0]["runs"][0]["figures"]["ready_pct"] == 15  # 30 % over two vCPUs

@@ -9,6 +9,7 @@
 | `shell.py` | shell text on a target, by ssh or here |
 | `scripts.py` | the shell text itself |
 | `counters.py` | counters of Linux between two snapshots |
+| `telemetry.py` | measurements of hosts by a server |
 | `checks.py` | checks of targets before a campaign |
 | `folder.py` | folder of a campaign, with its state |
 | `campaign.py` | execution |

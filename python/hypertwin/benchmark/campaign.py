@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.benchmark import checks, counters, measured, scripts
+from hypertwin.benchmark import checks, counters, measured, scripts, telemetry
 from hypertwin.benchmark.checks import Checked
 from hypertwin.benchmark.counters import Counters
 from hypertwin.benchmark.folder import Folder
@@ -236,7 +236,8 @@ class Campaign:
         boots = [facts[each.name].boot for each in (*self.plan.targets, *self.plan.hosts)]
         figures: dict[str, Figures] = {}
         views: list[View] = []
-        starts = []
+        starts: list[float] = []
+        notes: list[str] = []
         for target in targets:
             own = files[target.name]
             found = self._figures(step, repeat, target, own)
@@ -255,6 +256,7 @@ class Campaign:
             )
             view["busy_pct"] = more.get("guest_cpu_pct", more.get("run_pct"))
             views.append(view)
+        views += self._telemetry(targets, figures, starts, notes, vcpus)
         views += [measured.view(name, counted, host=True) for name, counted in hosts.items()]
         skew = 1000 * (max(starts) - min(starts)) if len(starts) > 1 else None
         return {
@@ -265,8 +267,31 @@ class Campaign:
             "vms": {name: dict(each.values) for name, each in figures.items()},
             "views": views,
             "disturbed": measured.disturbed(views, skew),
-            "notes": list(dict.fromkeys(note for each in figures.values() for note in each.notes)),
+            "notes": list(dict.fromkeys([*notes, *(note for each in figures.values() for note in each.notes)])),
         }
+
+    def _telemetry(
+        self,
+        targets: Sequence[Target],
+        figures: dict[str, Figures],
+        starts: Sequence[float],
+        notes: list[str],
+        vcpus: int,
+    ) -> list[View]:
+        """Return the views of hosts by the server of telemetry, and add its figures of VMs."""
+        if self.plan.telemetry is None or not starts:
+            return []
+        begin = min(starts)
+        found, reason = telemetry.read(self.plan.telemetry, begin, begin + self.plan.duration_s)
+        if reason:
+            notes.append(f"no telemetry of hosts: {reason}")
+            return []
+        for target in targets:
+            own = figures[target.name]
+            more = telemetry.vm(found, target.vm or target.name, vcpus)
+            figures[target.name] = Figures({**own.values, **more}, own.histogram, own.notes)
+        names = dict.fromkeys(each.host for each in targets if each.host is not None)
+        return [each for name in names if (each := telemetry.host(found, name)) is not None]
 
     def _figures(self, step: Step, repeat: int, target: Target, files: Mapping[str, bytes]) -> Figures:
         code = files.get("rc", b"").decode("ascii", "replace").strip()

@@ -17,19 +17,22 @@ from hypertwin.benchmark import inventory
 from hypertwin.benchmark.load import KINDS, Load
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target, excluded
-from hypertwin.errors import Mistake
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.ingest import address
 from hypertwin.yaml_fields import Fields, shown
 
 KEYS = (
     *("name", "description", "scenario", "group", "targets", "inventory", "hosts", "exclude", "load", "steps"),
-    *("repeats", "warmup", "duration", "pause", "calibrate", "limits", "guards", "seed"),
+    *("repeats", "warmup", "duration", "pause", "calibrate", "limits", "guards", "seed", "telemetry"),
 )
-TARGET_KEYS = ("address", "port", "config", "folder", "host", "hostname", "cgroup", "options", "exclude")
+TARGET_KEYS = ("address", "port", "config", "folder", "host", "vm", "hostname", "cgroup", "options")
 HOST_KEYS = ("address", "port", "config", "folder", "hostname", "collect")
 LIMIT_KEYS = ("vms", "threads", "rate", "depth", "space", "time")
 GUARD_KEYS = ("cpu_pressure_pct", "io_pressure_pct", "memory_pressure_pct", "steal_pct", "free_space", "load_1min")
 CALIBRATE_KEYS = ("step", "free")
 
+SERVERS = ("prometheus", "prometheuss")
+"""Schemes of servers of telemetry."""
 MAX_TARGETS = 256
 MAX_STEPS = 1000
 MAX_REPEATS = 100
@@ -78,6 +81,8 @@ class Plan:
     guards: Mapping[str, float] = field(default_factory=dict)
     """Values of measured figures that end the campaign."""
     seed: int = 1
+    telemetry: str | None = None
+    """Address of a server with telemetry of hosts and VMs, or None."""
     description: str = ""
     text: str = ""
     """Content of the file."""
@@ -145,9 +150,12 @@ class _Reader(Fields):
             for each, entry in self.mapping(data.get("hosts"), "hosts", "{esx1: {address: esx1}}").items()
         )
         for index, target in enumerate(targets):
-            if target.host is not None and target.host not in {each.name for each in hosts}:
+            observed = {each.name for each in hosts}
+            if target.host not in (None, *observed) and data.get("telemetry") is None:
                 allowed = ", ".join(each.name for each in hosts) or "(no hosts in the plan)"
-                self.wrong("unknown-reference", f"targets.{target.name}.host", target.host, allowed, "add it to hosts")
+                self.wrong(
+                    "unknown-reference", f"targets.{target.name}.host", str(target.host), allowed, "add it to hosts"
+                )
             if any(other.name == target.name for other in targets[:index]):
                 self.wrong("duplicate-name", f"targets.{target.name}", target.name, "each name once", "rename one")
         load = self._load(data.get("load"))
@@ -174,6 +182,7 @@ class _Reader(Fields):
             calibrate=self._calibrate(data.get("calibrate"), steps, load, len(targets)),
             limits=limits,
             guards=self._amounts(data.get("guards"), "guards", GUARD_KEYS),
+            telemetry=self._server(data.get("telemetry")),
             seed=int(self._whole(data.get("seed"), 0, 2**53 - 1, "seed") or 1),
             description=str(data.get("description") or ""),
             text=self.text,
@@ -227,11 +236,23 @@ class _Reader(Fields):
             config=self._optional(found.get("config"), f"{path}.config"),
             folder=folder,
             host=self._optional(found.get("host"), f"{path}.host"),
+            vm=self._optional(found.get("vm"), f"{path}.vm"),
             hostname=self._optional(found.get("hostname"), f"{path}.hostname"),
             cgroup=cgroup,
             options=dict(self.mapping(found.get("options"), f"{path}.options", "{mysql-socket: /run/mysqld.sock}")),
             collect=self._texts(found.get("collect"), f"{path}.collect"),
         )
+
+    def _server(self, value: object) -> str | None:
+        text = self._optional(value, "telemetry")
+        if text is None:
+            return None
+        try:
+            address.parse(text, tuple(SERVERS))
+        except ScenarioError as error:
+            first = error.mistakes[0]
+            self.wrong(first.code, "telemetry", first.value, first.allowed, first.hint)
+        return text
 
     def _inventory(self, value: object) -> dict[str, Any]:
         entry = {"file": value} if isinstance(value, str) else self.mapping(value, "inventory", "{file: hosts.ini}")

@@ -25,6 +25,8 @@ class Target:
     """Folder on the target, where the load has its files."""
     host: str | None = None
     """Observed host of the VM."""
+    vm: str | None = None
+    """Name of the VM in the telemetry of its host, or None if it is the name of the target."""
     hostname: str | None = None
     """Expected host name, or None for any."""
     cgroup: str | None = None
