@@ -318,10 +318,10 @@ def test_telemetry_of_hosts_is_beside_each_run(cli, ssh, tmp_path):
     labels = {"vm_name": "DB One", "host_name": "esx1"}
 
     def answer(path: str, parameters: dict[str, str]) -> object:
+        begin = float(parameters.get("start", parameters.get("time", "0")))
         if "__name__" in parameters["query"]:
             names = ("vmware_vm_num_cpu", "vmware_vm_cpu_ready_summation")
-            return matrix(*(({"__name__": name}, [[time.time(), "1"]]) for name in names))
-        begin = float(parameters.get("start", parameters.get("time", time.time())))
+            return matrix(*(({"__name__": name}, [[begin, "1"]]) for name in names))
         return matrix((labels, [[begin, "30"]]))
 
     with serving(answer) as stub:
