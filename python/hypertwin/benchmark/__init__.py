@@ -11,6 +11,7 @@
 | `counters.py` | counters of Linux between two snapshots |
 | `checks.py` | checks of targets before a campaign |
 | `folder.py` | folder of a campaign, with its state |
+| `imported.py` | folder of a campaign that ran elsewhere, from its results |
 | `campaign.py` | execution |
 | `measured.py` | figures of a run |
 | `limits.py` | limit of a step, as counters show it |

@@ -381,7 +381,7 @@ class Asked(Runs):
     """Options of a calibration."""
 
     measured: str | Path | Sequence[str | Path] = field(kw_only=False)
-    """A CSV file of settings and metrics, or results of fio, HCIBench, Vdbench or CBT: one or several files and folders."""
+    """A CSV file of settings and metrics, or results of fio, HCIBench, Vdbench or CBT: files and folders."""
     free: Annotated[
         str | Sequence[str],
         Option("Fit this parameter, with optional bounds; one --free can list several.", "PATH[=LOW..HIGH]"),
@@ -495,7 +495,14 @@ def _read(
     for given, argument in ((vm, "vm"), (tails, "tails")):
         if given:
             hint = "omit it: a CSV file names its columns"
-            fail("unlike-benchmark", "", str(files[0]), "results of fio, HCIBench, Vdbench or CBT", hint, Argument(argument))
+            fail(
+                "unlike-benchmark",
+                "",
+                str(files[0]),
+                "results of fio, HCIBench, Vdbench or CBT",
+                hint,
+                Argument(argument),
+            )
     return measurements.read(files[0], base)
 
 

@@ -55,7 +55,8 @@ def command(
         str,
         Input(_files),
         typer.Argument(
-            metavar="MEASUREMENTS", help="A CSV file of settings and metrics, or results of fio, HCIBench, Vdbench or CBT."
+            metavar="MEASUREMENTS",
+            help="A CSV file of settings and metrics, or results of fio, HCIBench, Vdbench or CBT.",
         ),
     ],
     more: Annotated[

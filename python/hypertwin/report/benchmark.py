@@ -33,7 +33,9 @@ def summary(found: Benchmark) -> str:
         state = "predicted" if found["predicted_at"] else "not predicted yet"
         return f"{count(len(found['steps']), 'step')} of {found['name']} {state}; {done} measured."
     told = [f"{each['figure']} {each['right']} of {each['of']}" for each in found["scores"]]
-    return f"{found['name']}: right {'before' if found['blind'] else 'against'} the measurement in {v.listed(told)}."
+    if found["blind"]:
+        return f"{found['name']}: right before the measurement in {v.listed(told)}."
+    return f"{found['name']}: predicted after the measurement: no proof. Right in {v.listed(told)}."
 
 
 def view(found: Benchmark) -> v.View:
@@ -206,7 +208,7 @@ def _limits(steps: Sequence[Step]) -> Sequence[v.Block]:
     rows: list[v.Row] = [
         {
             "step": step["title"],
-            "measured": step["limit"]["measured"],
+            "measured": step["limit"]["measured"] if any(run["views"] for run in step["runs"]) else "not measured",
             "predicted": step["limit"]["predicted"] or "",
             "verdict": None
             if step["limit"]["right"] is None
