@@ -29,7 +29,7 @@ def test_a_campaign_of_three_vms_becomes_a_page_with_curves(cli, results, tmp_pa
     words = ["benchmark", "import", "scenario.yaml", "results", "--group", "db", "-o", "run", "--report", "run.html"]
     done = cli(*words)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("small: predicted after the measurement: no proof. Right in throughput ")
+    assert done.stdout.startswith("Predicted after the measurement, which is no proof, and right: throughput ")
     found = json.loads((tmp_path / "run/results.json").read_text())
     assert not found["blind"]
     assert [(step["vms"], step["values"]["threads"], len(step["runs"])) for step in found["steps"]] == [

@@ -33,9 +33,10 @@ def summary(found: Benchmark) -> str:
         state = "predicted" if found["predicted_at"] else "not predicted yet"
         return f"{count(len(found['steps']), 'step')} of {found['name']} {state}; {done} measured."
     told = [f"{each['figure']} {each['right']} of {each['of']}" for each in found["scores"]]
-    if found["blind"]:
-        return f"{found['name']}: right before the measurement in {v.listed(told)}."
-    return f"{found['name']}: predicted after the measurement: no proof. Right in {v.listed(told)}."
+    when = (
+        "Predicted before the measurement" if found["blind"] else "Predicted after the measurement, which is no proof"
+    )
+    return f"{when}, and right: {v.listed(told)}."
 
 
 def view(found: Benchmark) -> v.View:
