@@ -61,6 +61,7 @@ class _One:
     """Run in a file."""
 
     tool: str
+    file: Path
     values: Mapping[str, int | float | str]
     figures: Figures
     vms: int
@@ -153,9 +154,9 @@ def _write(folder: Folder, steps: Sequence[Sequence[Result]]) -> None:
 
 def _copy(source: Path, place: Path, copies: dict[Path, Path]) -> str:
     """Copy a result into a folder, once. Returns a note if it is too large, otherwise an empty text."""
-    files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if _is_own(path))
+    files = [source] if source.is_file() else filter(_is_own, source.rglob("*"))
     notes = []
-    for path in files[:MAX_ENTRIES]:
+    for path in itertools.islice(files, MAX_ENTRIES):
         if path.stat().st_size > MAX_COPIED:
             notes.append(f"{path.name} is not copied: it is larger than {MAX_COPIED // 2**20} MiB")
             continue
@@ -185,7 +186,7 @@ def _results(path: Path, vms: int | None, depth: int) -> Iterator[Result]:
         return
     if any(cbt.files(path)) or any(hcibench.summaries(path)) or any(vdbench.files(path)):
         for one, step, shared in _shared(path, _points(path), vms):
-            yield Result(one.tool, step, shared.values, {ALL: path}, {}, one.time)
+            yield Result(one.tool, step, shared.values, {ALL: one.file}, {}, one.time)
         return
     entries = _entries(path)
     if any(map(outside.is_folder, entries)):
@@ -293,7 +294,7 @@ def _of_run(path: Path, generator: str, run: LoadRun, histogram: Mapping[float, 
     values: dict[str, int | float | str] = {"threads": run.threads}
     if run.rate is not None:
         values["rate"] = plain(run.rate)
-    return _One(generator, values, Figures(figures, histogram or None), 1)
+    return _One(generator, path, values, Figures(figures, histogram or None), 1)
 
 
 def _points(path: Path) -> Iterable[_One]:
@@ -304,7 +305,7 @@ def _points(path: Path) -> Iterable[_One]:
 
 def _of_point(tool: str, point: IoPoint) -> _One:
     time = "" if point.time is None else point.time.isoformat(timespec="milliseconds")
-    return _One(tool, values_of(point), Figures(dict(point.figures)), point.vms, time)
+    return _One(tool, point.file, values_of(point), Figures(dict(point.figures)), point.vms, time)
 
 
 def _tool(path: Path) -> str:

@@ -138,8 +138,7 @@ def test_databases_by_other_generators(tmp_path, text, title, figures):
 
 
 def test_runs_of_vdbench_are_steps_of_io(tmp_path):
-    flat = samples.FLAT.replace("2048.0", "2048.0", 1)
-    made = make(tmp_path, written(tmp_path / "vdbench/flatfile.html", flat).parent, group="io")
+    made = make(tmp_path, written(tmp_path / "vdbench/flatfile.html", samples.FLAT).parent, group="io")
     _, plan = made
     assert [step.to_dict() for step in plan.steps] == [
         {"vms": 1, "depth": 16, "block": "8 KiB", "read_pct": 70, "random_pct": 100},
@@ -150,7 +149,7 @@ def test_runs_of_vdbench_are_steps_of_io(tmp_path):
     assert settings["workloads.fio.arrivals.io.rate"] == "2000 /s"
     assert settings["workloads.fio.block"] == "8192 B"
     raw = made[0].path / "steps" / plan.steps[0].name / "repeat-1"
-    assert (raw / "all/flatfile.html").read_text() == flat
+    assert (raw / "all/out").read_text() == samples.FLAT
 
 
 def test_an_archive_of_cbt_is_a_step_of_its_clients(tmp_path):
@@ -161,6 +160,8 @@ def test_an_archive_of_cbt_is_a_step_of_its_clients(tmp_path):
     ((run,),) = runs(made).values()
     assert run["figures"]["iops"] == 602
     assert run["started"] == "2026-05-04T09:00:00.000+00:00"
+    raw = made[0].path / "steps" / made[1].steps[0].name / "repeat-1/all"
+    assert (raw / "json_output.1.client2").is_file()
     settings = made[1].load.settings(made[1].steps[0], loads(SCENARIO), "io")
     assert settings["vms.io.vdisks"] == 2
     assert settings["vms.io.count"] == 2
