@@ -41,6 +41,8 @@ def test_a_campaign_of_three_vms_becomes_a_page_with_curves(cli, results, tmp_pa
     frame = pl.read_parquet(tmp_path / "run/steps.parquet")
     assert frame.filter(pl.col("vm") == "vm3").height == 4
     assert (tmp_path / "run/steps/vms-3-threads-4/repeat-2/vm3/out").read_text().startswith("sysbench 1.0.20")
+    classes = pl.read_csv(tmp_path / "run/study/published.csv")["expected_class"]
+    assert classes.null_count() == len(classes)  # no counters show a limit
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert "curve-throughput-per-s" in page and "Measured and predicted" in page
     assert cli("validate", "run/study").returncode in {0, 1}

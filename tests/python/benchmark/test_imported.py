@@ -112,6 +112,12 @@ def test_vms_that_share_a_result_share_its_load(tmp_path):
         make(tmp_path / "x", file, vms=3)
 
 
+def test_vms_share_a_rate_that_is_no_multiple_of_them(tmp_path):
+    text = sysbench(50, 4).replace("Threads started!", "Target transaction rate: 50/sec\nThreads started!")
+    _, plan = make(tmp_path, written(tmp_path / "out", text), group="web", vms=4)
+    assert plan.steps[0].to_dict() == {"vms": 4, "threads": 1, "rate": 12.5}
+
+
 def test_a_rate_needs_a_workload_with_open_arrivals(tmp_path):
     text = sysbench(50).replace("Threads started!", "Target transaction rate: 50/sec\nThreads started!")
     file = written(tmp_path / "out", text)
@@ -172,8 +178,23 @@ def test_a_summary_of_hcibench_has_its_vms(tmp_path):
     made = make(tmp_path, path, group="io")
     step = made[1].steps[0]
     assert step.vms > 1 and step.values["disks"] and made[1].load.title == "HCIBench, imported"
+    same, _ = make(tmp_path / "same", path, group="io", vms=step.vms)
+    assert same.plan().steps == (step,)
     with refused("bad-source", "leave out --vms"):
         make(tmp_path / "x", path, group="io", vms=step.vms + 1)
+
+
+def test_jobs_and_size_of_fio_are_part_of_the_load(tmp_path):
+    text = samples.fio_report("a", iodepth="4", numjobs="3", size="2g", fsync="1")
+    _, plan = make(tmp_path, written(tmp_path / "fio.json", text), group="io")
+    step = plan.steps[0]
+    assert step.to_dict() == {
+        **{"vms": 1, "depth": 12, "jobs": 3, "block": "4 KiB", "read_pct": 0, "random_pct": 100, "sync_pct": 100},
+        "size": "2 GiB",
+    }
+    settings = plan.load.settings(step, loads(SCENARIO), "io")
+    assert settings["workloads.fio.arrivals.io.workers"] == 3
+    assert settings["workloads.fio.working_set"] == f"{2 * 2**30} B"
 
 
 def test_the_plan_of_a_campaign_is_read_again_as_it_was(tmp_path):

@@ -27,7 +27,7 @@ MAX_FILES = 20_000
 """Maximum number of files and folders to check in an archive."""
 MAX_DEPTH = 8
 MAX_CONFIG_BYTES = 2**20
-_OUTPUT = re.compile(r"(json_)?output\.([0-9]{1,6})(?:\.([A-Za-z0-9_.:-]{1,255}?))?(?:\.gz)?")
+_OUTPUT = re.compile(r"(?:json_)?output\.([0-9]{1,6})(?:\.([A-Za-z0-9_.:-]{1,255}?))?(?:\.gz)?")
 _BENCHMARK = re.compile(r"^\s{1,20}benchmark: ['\"]?([A-Za-z0-9_-]{1,64})", re.MULTILINE)
 
 
@@ -76,10 +76,8 @@ def tests(folder: Path, rows: Rows | None = None) -> list[Test]:
         if entry.name == CONFIG:
             configs.append(entry)
         elif name := _OUTPUT.fullmatch(entry.name):
-            key = (name[3] or "client", int(name[2]))
-            own = found.setdefault(entry.parent, {})
-            if name[1] or key not in own:
-                own[key] = entry
+            key = (name[2] or "client", int(name[1]))
+            found.setdefault(entry.parent, {}).setdefault(key, entry)  # json_output comes before output
     answer = []
     for place, reports in sorted(found.items()):
         config = next((each for each in configs if place.is_relative_to(each.parent)), None)

@@ -96,6 +96,11 @@ def test_runs_of_hammerdb_have_their_own_users(tmp_path):
     assert [each.figures["throughput_per_s"] for each in found] == pytest.approx([460, 920, 1150])
 
 
+def test_a_run_of_hammerdb_without_users_takes_none_of_the_run_before(tmp_path):
+    found = runs(tmp_path / "log", samples.HAMMERDB + samples.HAMMERDB.replace("Vuser 1:4 Active", "Vuser 1:n Active"))
+    assert [each.threads for each in found] == [4, None]
+
+
 def test_a_profile_that_lacks_a_procedure_has_no_mean_of_all(tmp_path):
     cut = samples.PROFILE.partition(">>>>> PROC: OSTAT")[0]
     assert "response_ms_mean" not in runs(tmp_path / "log", samples.HAMMERDB + cut)[0].figures
@@ -161,6 +166,19 @@ def test_printed_tables_of_vdbench(tmp_path):
     assert any("seekpct" in note for note in notes)
 
 
+def test_a_second_average_of_a_run_of_vdbench_belongs_to_none(tmp_path):
+    average = next(line for line in samples.PRINTED.splitlines() if "avg_2-12" in line)
+    _, table = read(tmp_path / "out", samples.PRINTED.replace(average, f"{average}\n{average.replace('380', '999')}"))
+    assert [each for each in table["entity"].unique().to_list() if each.count("/") == 1] == ["benchmark/rd1"]
+    assert series(table, "benchmark/rd1", "iops") == [380]
+
+
+def test_the_share_of_reads_that_was_measured_is_rounded(tmp_path):
+    (tmp_path / "out").write_text(samples.PRINTED.replace("4096  80.00", "4096  79.64"))
+    (point,), _ = io_points.read([tmp_path / "out"])
+    assert point.workload["read_pct"] == 80
+
+
 def test_a_printed_table_without_threads_is_no_point(tmp_path):
     (tmp_path / "out").write_text(samples.PRINTED.replace("threads=2 xfersize=4k", "None"))
     with refused("bad-source", "no threads") as caught:
@@ -180,6 +198,16 @@ def test_an_archive_of_cbt(tmp_path):
     assert point.figures["iops"] == 602
     assert point.figures["io_latency_ms_mean"] == pytest.approx((201 * 2 + 401 * 4) / 602)
     assert "io_latency_ms_p99" not in point.figures
+
+
+def test_a_report_of_cbt_counts_once_whichever_file_is_found_first(tmp_path):
+    test = samples.write_archive(tmp_path, clients=1, volumes=1) / "results/00000000/id-1f2e3d4c"
+    (test / "output.0.client1").write_text(samples.fio_report("client1", 7))
+    (point,), _ = io_points.read([tmp_path])
+    assert point.figures["iops"] == 100
+    (test / "json_output.0.client1").unlink()
+    (point,), _ = io_points.read([tmp_path])
+    assert point.figures["iops"] == 7
 
 
 def test_one_process_of_cbt_has_its_percentiles(tmp_path):
