@@ -25,12 +25,16 @@ class Target:
     """Folder on the target, where the load has its files."""
     host: str | None = None
     """Observed host of the VM."""
+    vm: str | None = None
+    """Name of the VM in the telemetry of its host, or None if it is the name of the target."""
     hostname: str | None = None
     """Expected host name, or None for any."""
     cgroup: str | None = None
     """Control group of the VM on its host, as a path below /sys/fs/cgroup."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the load that differ on this target."""
+    command: str | None = None
+    """Command that observes an ESXi host, or None for esxtop."""
     collect: Sequence[str] = ()
     """Commands whose output is kept beside each step. Only of hosts."""
 
