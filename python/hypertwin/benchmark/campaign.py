@@ -242,7 +242,7 @@ class Campaign:
         boots = [facts[each.name].boot for each in (*self.plan.targets, *self.plan.hosts)]
         figures: dict[str, Figures] = {}
         views: list[View] = []
-        starts = []
+        starts: list[float] = []
         notes: list[str] = []
         for target in targets:
             own = files[target.name]
@@ -262,8 +262,8 @@ class Campaign:
             )
             view["busy_pct"] = more.get("guest_cpu_pct", more.get("run_pct"))
             views.append(view)
-        views += self._esxi(self.folder.run_folder(step, repeat), targets, figures, notes, vcpus)
         views += [measured.view(name, counted, host=True) for name, counted in hosts.items()]
+        views += self._esxi(self.folder.run_folder(step, repeat), targets, figures, notes, vcpus)
         skew = 1000 * (max(starts) - min(starts)) if len(starts) > 1 else None
         return {
             "repeat": repeat + 1,
@@ -275,21 +275,6 @@ class Campaign:
             "disturbed": measured.disturbed(views, skew),
             "notes": list(dict.fromkeys([*notes, *(note for each in figures.values() for note in each.notes)])),
         }
-
-    def _esxi(
-        self, kept: Path, targets: Sequence[Target], figures: dict[str, Figures], notes: list[str], vcpus: int
-    ) -> list[View]:
-        """Return the views of ESXi hosts, and add their figures of VMs."""
-        views: list[View] = []
-        for host in self.plan.esxi:
-            names = {each.name: each.vm or each.name for each in targets if each.host == host.name}
-            view, found, reason = esxi.read(kept / host.name / esxi.FILE, host, names, vcpus)
-            views += [] if view is None else [view]
-            notes += [f"esxtop of {host.name}: {reason}"] if reason else []
-            for name, more in found.items():
-                own = figures[name]
-                figures[name] = Figures({**own.values, **more}, own.histogram, own.notes)
-        return views
 
     def _figures(self, step: Step, repeat: int, target: Target, files: Mapping[str, bytes]) -> Figures:
         code = files.get("rc", b"").decode("ascii", "replace").strip()
@@ -308,6 +293,21 @@ class Campaign:
                 f"{target.name}: the output of the load at {step.title} cannot be read: {reason}\n"
                 f"  help: it is in {output}"
             ) from None
+
+    def _esxi(
+        self, kept: Path, targets: Sequence[Target], figures: dict[str, Figures], notes: list[str], vcpus: int
+    ) -> list[View]:
+        """Return the views of ESXi hosts, and add their figures of VMs."""
+        views: list[View] = []
+        for host in self.plan.esxi:
+            names = {each.name: each.vm or each.name for each in targets if each.host == host.name}
+            view, found, reason = esxi.read(kept / host.name / esxi.FILE, host, names, vcpus)
+            views += [] if view is None else [view]
+            notes += [f"esxtop of {host.name}: {reason}"] if reason else []
+            for name, more in found.items():
+                own = figures[name]
+                figures[name] = Figures({**own.values, **more}, own.histogram, own.notes)
+        return views
 
     # ---- helpers
 

@@ -206,6 +206,19 @@ class _Reader(Fields):
                 self.wrong("excluded-target", f"targets.{name}", target.address, "a target that is not excluded", hint)
             yield target
 
+    def _hosts(self, value: object) -> tuple[tuple[Target, ...], tuple[Target, ...]]:
+        """Return the Linux hosts and the ESXi hosts."""
+        found: dict[str, list[Target]] = {kind: [] for kind in HOST_KINDS}
+        for name, entry in self.mapping(value, "hosts", "{esx1: {address: esx1}}").items():
+            kind = entry.get("kind", HOST_KINDS[0]) if isinstance(entry, dict) else HOST_KINDS[0]
+            if not isinstance(kind, str) or kind not in found:
+                allowed = ", ".join(HOST_KINDS)
+                self.wrong("unknown-value", f"hosts.{name}.kind", shown(kind), allowed, f"kind: {esxi.KIND}")
+                continue
+            keys = ESXI_KEYS if kind == esxi.KIND else (*HOST_KEYS, "kind")
+            found[kind].append(self._target(name, entry, f"hosts.{name}", keys))
+        return tuple(found[HOST_KINDS[0]]), tuple(found[esxi.KIND])
+
     def _target(self, name: str, entry: object, path: str, keys: Sequence[str]) -> Target:
         if isinstance(entry, str):
             entry = {"address": entry}
@@ -237,19 +250,6 @@ class _Reader(Fields):
             command=self._optional(found.get("command"), f"{path}.command"),
             collect=self._texts(found.get("collect"), f"{path}.collect"),
         )
-
-    def _hosts(self, value: object) -> tuple[tuple[Target, ...], tuple[Target, ...]]:
-        """Return the Linux hosts and the ESXi hosts."""
-        found: dict[str, list[Target]] = {kind: [] for kind in HOST_KINDS}
-        for name, entry in self.mapping(value, "hosts", "{esx1: {address: esx1}}").items():
-            kind = entry.get("kind", HOST_KINDS[0]) if isinstance(entry, dict) else HOST_KINDS[0]
-            if not isinstance(kind, str) or kind not in found:
-                allowed = ", ".join(HOST_KINDS)
-                self.wrong("unknown-value", f"hosts.{name}.kind", shown(kind), allowed, f"kind: {esxi.KIND}")
-                continue
-            keys = ESXI_KEYS if kind == esxi.KIND else (*HOST_KEYS, "kind")
-            found[kind].append(self._target(name, entry, f"hosts.{name}", keys))
-        return tuple(found[HOST_KINDS[0]]), tuple(found[esxi.KIND])
 
     def _inventory(self, value: object) -> dict[str, Any]:
         entry = {"file": value} if isinstance(value, str) else self.mapping(value, "inventory", "{file: hosts.ini}")
