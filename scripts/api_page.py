@@ -72,7 +72,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         ),
         *("size", "vnuma", "durability", "calibrate", "validate", "diagnose", "telemetry"),
         "compare",
-        *("predict_benchmark", "check_benchmark", "run_benchmark", "report_benchmark"),
+        *("predict_benchmark", "check_benchmark", "run_benchmark", "import_benchmark", "report_benchmark"),
     ),
     "Answers": (
         *(

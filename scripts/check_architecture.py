@@ -257,6 +257,7 @@ FLOORS: dict[str, list[str]] = {
 OF_EXTRAS = (
     *("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "execution/dask.py"),
     *("plan/placement/", "plan/refresh/", "plan/moving/", "diagnosis/moves.py"),
+    "benchmark/imported.py",
 )
 """Files of the package that may import the packages of extras as they are loaded, but for those of the base install."""
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Benchmark,
         Ready,
         check_benchmark,
+        import_benchmark,
         predict_benchmark,
         report_benchmark,
         run_benchmark,
@@ -88,7 +89,9 @@ if TYPE_CHECKING:
 else:
     _NAMES = {
         "answers": "Answer Record",
-        "benchmark.answer": ("Benchmark Ready check_benchmark predict_benchmark report_benchmark run_benchmark"),
+        "benchmark.answer": (
+            "Benchmark Ready check_benchmark import_benchmark predict_benchmark report_benchmark run_benchmark"
+        ),
         "calibration.calibrate": "Calibration calibrate",
         "drives": "devices",
         "errors": "HypertwinError RunError ScenarioError SourceError",
@@ -154,6 +157,7 @@ __all__ = [
     "durability",
     "example",
     "examples",
+    "import_benchmark",
     "import_cluster",
     "load",
     "plan_balance",

@@ -341,6 +341,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "excluded-target": "A target that the plan of a benchmark excludes.",
         "password-in-plan": "A password in the plan of a benchmark.",
         "bad-pattern": "Not a regular expression with one group.",
+        "imported-campaign": "An imported campaign has nothing to run.",
         "not-a-campaign": "The folder has no campaign of a benchmark, or a damaged one.",
         "mixed-currencies": "Prices in more than one currency.",
         "more-mistakes": "More errors exist than are listed.",

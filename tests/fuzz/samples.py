@@ -21,7 +21,7 @@ from tests.e2e import test_hostile_inputs
 from tests.python.comparison import test_compare
 from tests.python.diagnosis import test_diagnose
 from tests.python.ingest import test_prometheus, test_prometheus_text, test_storage_paths, test_telemetry_table
-from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio, test_io_points
+from tests.python.ingest.benchmarks import load_samples, test_benchmark_outputs, test_fio, test_io_points
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
 from tests.python.ingest.hyperv import test_cmdlets
 from tests.python.ingest.kvm import (
@@ -322,6 +322,18 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "sysbench": lambda: [
         *(test_benchmark_outputs.SYSBENCH_1_0, test_benchmark_outputs.SYSBENCH_0_5),
         test_benchmark_outputs.SYSBENCH_0_4,
+    ],
+    "pgbench": lambda: [load_samples.PGBENCH_17, load_samples.PGBENCH_12, load_samples.PGBENCH_PACED],
+    "HammerDB": lambda: [load_samples.HAMMERDB + load_samples.PROFILE, load_samples.HAMMERDB_3],
+    "Vdbench": lambda: [load_samples.FLAT, load_samples.PRINTED],
+    "CBT archive": lambda: [PART.join((load_samples.CBT_CONFIG.encode(), load_samples.fio_report("client1").encode()))],
+    "io runs": lambda: [
+        *(load_samples.FLAT, load_samples.PRINTED),
+        PART.join((load_samples.CBT_CONFIG.encode(), load_samples.fio_report("client1").encode())),
+    ],
+    "runs of load generators": lambda: [
+        *(load_samples.PGBENCH_17, load_samples.HAMMERDB + load_samples.PROFILE, load_samples.PGBENCH_PACED),
+        test_benchmark_outputs.SYSBENCH_1_0,
     ],
     "sar or sadf": lambda: [test_sar.DAY, test_sar.SADF, test_sar.JSON],
     "iostat -x": _iostat,

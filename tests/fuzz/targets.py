@@ -48,7 +48,7 @@ from hypertwin.ingest import (
     telemetry_table,
     to_scenario,
 )
-from hypertwin.ingest.benchmarks import fio, io_points
+from hypertwin.ingest.benchmarks import fio, io_points, load_runs
 from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, nova, ovirt, proxmox, virsh_files
@@ -127,6 +127,15 @@ def _folder(name: str) -> Path:
     return path
 
 
+def _archive(data: bytes) -> Path:
+    """An archive of CBT: the settings of a test, and the report of a process."""
+    config, _, report = data.partition(samples.PART)
+    folder = _folder("archive")
+    (folder / "benchmark_config.yaml").write_bytes(config)
+    (folder / "output.0.client1").write_bytes(report)
+    return folder
+
+
 # telemetry
 
 
@@ -135,7 +144,8 @@ def _telemetry() -> Iterator[Target]:
 
         def take(data: bytes, candidate: formats.Format = candidate) -> None:
             candidate.recognises(data[: outside.HEAD_BYTES])
-            reading = candidate.read(_file(data))
+            source = _archive(data) if candidate.name == "CBT archive" else _file(data)
+            reading = candidate.read(source)
             _is_table(reading.frames)
             assert all(gap.what and gap.costs for gap in reading.gaps)
             assert all(reading.notes)
@@ -394,6 +404,22 @@ def _own() -> Iterator[Target]:
         points, _ = io_points.read([_file(data, f"{test_io_points.CASE}-res.txt")])
         assert all(math.isfinite(value) for point in points for value in point.figures.values())
 
+    def io_run(data: bytes) -> None:
+        """Results of Vdbench, or an archive of CBT, as points."""
+        points, _ = io_points.read([_archive(data) if samples.PART in data else _file(data)])
+        assert all(math.isfinite(value) for point in points for value in point.figures.values())
+
+    def load_run(data: bytes) -> None:
+        """Runs by every reader of them, whichever printed the file."""
+        load_runs.generator(data[: outside.HEAD_BYTES])
+        for name in load_runs.LINES:
+            try:
+                runs, _ = load_runs.read(_file(data), name)
+            except HypertwinError as error:
+                assert error.exit_code == 2, error
+                continue
+            assert all(math.isfinite(value) and value >= 0 for run in runs for value in run.figures.values())
+
     def fio_job(data: bytes) -> None:
         _file(data, "input.fio")
         fio.workload("input.fio", _scratch())
@@ -460,6 +486,8 @@ def _own() -> Iterator[Target]:
     yield Target("list of libvirt URIs", uris)
     yield Target("fio job", fio_job)
     yield Target("io points", io_point)
+    yield Target("io runs", io_run)
+    yield Target("runs of load generators", load_run)
     yield Target("measurements", measured)
     yield Target("calibration", calibrated)
     yield Target("scenario", scenario_text)

@@ -11,7 +11,9 @@
 | `counters.py` | counters of Linux between two snapshots |
 | `telemetry.py` | measurements of hosts by a server |
 | `checks.py` | checks of targets before a campaign |
+| `esxi.py` | measurements of ESXi hosts by esxtop |
 | `folder.py` | folder of a campaign, with its state |
+| `imported.py` | folder of a campaign that ran elsewhere, from its results |
 | `campaign.py` | execution |
 | `measured.py` | figures of a run |
 | `limits.py` | limit of a step, as counters show it |

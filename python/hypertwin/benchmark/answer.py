@@ -1,9 +1,10 @@
-"""Entry points: predict, check, run, resume and report a campaign."""
+"""Entry points: predict, check, run, resume, import and report a campaign."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,13 @@ from hypertwin.benchmark import folder as folders
 from hypertwin.benchmark import plan as plans
 from hypertwin.benchmark.campaign import Campaign
 from hypertwin.benchmark.folder import CALIBRATION, Folder
-from hypertwin.benchmark.options import Execute, Predict
+from hypertwin.benchmark.load.imported import Imported
+from hypertwin.benchmark.options import Execute, Import, Predict
 from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.shell import Shells
 from hypertwin.calibration import file as calibration_file
 from hypertwin.documents import benchmark as documents
-from hypertwin.errors import ScenarioError
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.execution.options import Runs
 from hypertwin.execution.runner import running
 from hypertwin.extras import installed, needs
@@ -72,6 +74,7 @@ def predict_benchmark(plan: str | Path, options: Predict) -> Benchmark:
     """
     needs("telemetry", "a benchmark")
     asked = plans.read(plan)
+    _check_runnable(asked, plan)
     scenario = scenarios.load(
         asked.scenario, scenarios.together(scenarios.by_path(options.overrides), options.settings)
     )
@@ -91,6 +94,7 @@ def check_benchmark(plan: str | Path) -> Ready:
     needs("telemetry", "a benchmark")
     path = Path(plan)
     asked = Folder.open(path).plan() if path.is_dir() else plans.read(path)
+    _check_runnable(asked, plan)
     base = Path(str(Folder(path).state["base"])) if path.is_dir() else path.parent
     with Shells(base).opened() as shells:
         found = checks.check(asked, shells)
@@ -106,6 +110,7 @@ def run_benchmark(folder: str | Path, options: Execute) -> Benchmark:
     needs("telemetry", "a benchmark")
     place = Folder.open(Path(folder))
     plan = place.plan()
+    _check_runnable(plan, folder)
     base = Path(str(place.state["base"]))
     with place.locked(), running(**options.where), Shells(base).opened() as shells:
         work = Campaign(place, plan, shells, options.progress)
@@ -123,12 +128,45 @@ def run_benchmark(folder: str | Path, options: Execute) -> Benchmark:
     return Benchmark(document)
 
 
+@asks(Import)
+def import_benchmark(scenario: scenarios.Given, options: Import) -> Benchmark:
+    """Predict and judge a campaign that ran elsewhere, from the output of its load generators.
+
+    Each of the results is a file, or a folder with one file of each VM. The prediction is younger than the runs, so it
+    proves nothing. With `free`, the first step sets parameters, and only the other steps count. Raises ScenarioError.
+    """
+    needs("telemetry", "a benchmark")
+    from hypertwin.benchmark import imported
+
+    free = [options.free] if isinstance(options.free, str) else list(options.free)
+    if free:
+        needs("calibrate", "fitting parameters")
+    given = scenarios.load(scenario, scenarios.together(scenarios.by_path(options.overrides), options.settings))
+    results = [options.results] if isinstance(options.results, str | Path) else list(options.results)
+    with tempfile.TemporaryDirectory() as kept_by_none, running(**options.where):
+        folder = Path(kept_by_none if options.out is None else options.out)
+        place, plan = imported.make(folder, given, results, options.group, options.vms, free)
+        if plan.calibrate is not None:
+            _calibrate(place, plan, options.progress)
+        _predict(place, plan, place.scenario(), [step.name for step in plan.steps], options.progress)
+        document = _document(place, plan, propose=True)
+        _write(place, document, plan)
+    return Benchmark(document)
+
+
 @checked
 def report_benchmark(folder: str | Path) -> Benchmark:
     """Return the comparison of what a campaign has measured so far with its prediction."""
     needs("telemetry", "a benchmark")
     place = Folder.open(Path(folder))
     return Benchmark(_document(place, place.plan(), propose=True))
+
+
+def _check_runnable(plan: Plan, source: str | Path) -> None:
+    """Raise ScenarioError for an imported campaign, which has nothing to run."""
+    if isinstance(plan.load, Imported):
+        hint = "`hypertwin benchmark report FOLDER` compares its runs"
+        fail("imported-campaign", "load.kind", plan.load.kind, "a load that can run", hint, str(source))
 
 
 def _measured(work: Campaign, place: Folder, plan: Plan, options: Execute) -> None:
@@ -176,6 +214,9 @@ def _document(place: Folder, plan: Plan, *, propose: bool = False, options: Runs
     """Return the whole answer."""
     predicted = place.predicted()
     before = [] if predicted is None else list(predicted["measured_before"])
+    is_imported = isinstance(plan.load, Imported)
+    if is_imported:  # all its steps were measured before, and only one can have set parameters
+        before = [] if plan.calibrate is None else [plan.calibrate.step.name]
     by_name = {} if predicted is None else {each["name"]: each for each in predicted["steps"]}
     runs = {step.name: place.runs(step, plan.repeats) for step in plan.steps}
     steps = [
@@ -189,15 +230,15 @@ def _document(place: Folder, plan: Plan, *, propose: bool = False, options: Runs
         "version": _core.version(),
         "name": plan.name,
         "group": plan.group,
-        "load": plan.load.kind,
+        "load": plan.load.title,
         "targets": [target.name for target in plan.targets],
         "predicted_at": at,
         "prediction_sha256": None if predicted is None else _hash(place),
         "first_run": first,
-        "blind": at is not None and all(at <= each for each in later),
+        "blind": not is_imported and at is not None and all(at <= each for each in later),
         "calibrated_on": None if predicted is None else predicted["calibrated_on"],
         "steps": steps,
-        "missing": judged.missing(plan, {name: len(each) for name, each in runs.items()}),
+        "missing": [] if is_imported else judged.missing(plan, {name: len(each) for name, each in runs.items()}),
         "scores": judged.scores(steps),
         "knee_measured": judged.knee(judged.loads(steps, "measured")),
         "knee_predicted": judged.knee(judged.loads(steps, "predicted")),
@@ -236,8 +277,6 @@ def _notes(found: documents.Benchmark) -> list[str]:
     notes = []
     if found["predicted_at"] is None:
         notes.append("Nothing is predicted yet. `hypertwin benchmark run` measures the calibration step first.")
-    elif found["steps"] and any(step["runs"] for step in found["steps"]) and not found["blind"]:
-        notes.append("Some runs are older than the prediction: their figures are no proof.")
     if found["missing"]:
         notes.append(f"Not measured: {'; '.join(found['missing'][:8])}.")
     disturbed = [
@@ -287,12 +326,13 @@ def _write(place: Folder, document: documents.Benchmark, plan: Plan) -> None:
     frame = exports.table(document["steps"])
     if frame.height:
         frame.write_parquet(place.path / folders.TABLE)
-    exports.study(place, place.scenario(), document, plan.load.kind)
+    exports.study(place, place.scenario(), document, plan.load.title)
 
 
 def dry_run(plan: str | Path) -> str:
     """Return every command that a campaign would run, with its shell text."""
     asked = plans.read(plan)
+    _check_runnable(asked, plan)
     parts = [
         f"# {purpose}\n$ {words}\n{text}\n"
         for purpose, words, text in campaign.commands(asked, Shells(Path(plan).parent))

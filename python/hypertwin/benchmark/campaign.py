@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.benchmark import checks, counters, measured, scripts, telemetry
+from hypertwin.benchmark import checks, counters, esxi, measured, scripts, telemetry
 from hypertwin.benchmark.checks import Checked
 from hypertwin.benchmark.counters import Counters
 from hypertwin.benchmark.folder import Folder
@@ -184,6 +184,9 @@ class Campaign:
         limit = (begin - time.time()) + plan.duration_s + 2 * scripts.SLACK_S
 
         def work(target: Target) -> Done:
+            if target in plan.esxi:
+                time.sleep(max(0.0, begin - time.time()))
+                return self.shells.run(target, esxi.command(target, plan.duration_s), limit)
             is_host = target not in targets
             run = "" if is_host else plan.load.run(step, target, plan.duration_s)
             warm = "" if is_host or plan.warmup_s == 0 else plan.load.run(step, target, plan.warmup_s)
@@ -204,12 +207,15 @@ class Campaign:
         answers: dict[str, Done] = {}
         with (
             self._guarded(begin, [*targets, *plan.hosts]),
-            self._all([*targets, *plan.hosts], work, answers) as finished,
+            self._all([*targets, *plan.hosts, *plan.esxi], work, answers) as finished,
         ):
             for _ in finished:
                 pass
-        for target in (*targets, *plan.hosts):
+        for target in (*targets, *plan.hosts, *plan.esxi):
             self._done(target, answers[target.name], f"{step.title} cannot be measured")
+        for host in plan.esxi:
+            (kept / host.name).mkdir()
+            (kept / host.name / esxi.FILE).write_bytes(answers.pop(host.name).out)
         files = {name: self._keep(kept / name, done) for name, done in answers.items()}
         run = self._read(step, repeat, targets, files)
         path = (kept / "run.json").relative_to(self.folder.path)
@@ -258,6 +264,7 @@ class Campaign:
             views.append(view)
         views += self._telemetry(targets, figures, starts, notes, vcpus)
         views += [measured.view(name, counted, host=True) for name, counted in hosts.items()]
+        views += self._esxi(self.folder.run_folder(step, repeat), targets, figures, notes, vcpus)
         skew = 1000 * (max(starts) - min(starts)) if len(starts) > 1 else None
         return {
             "repeat": repeat + 1,
@@ -310,6 +317,21 @@ class Campaign:
                 f"{target.name}: the output of the load at {step.title} cannot be read: {reason}\n"
                 f"  help: it is in {output}"
             ) from None
+
+    def _esxi(
+        self, kept: Path, targets: Sequence[Target], figures: dict[str, Figures], notes: list[str], vcpus: int
+    ) -> list[View]:
+        """Return the views of ESXi hosts, and add their figures of VMs."""
+        views: list[View] = []
+        for host in self.plan.esxi:
+            names = {each.name: each.vm or each.name for each in targets if each.host == host.name}
+            view, found, reason = esxi.read(kept / host.name / esxi.FILE, host, names, vcpus)
+            views += [] if view is None else [view]
+            notes += [f"esxtop of {host.name}: {reason}"] if reason else []
+            for name, more in found.items():
+                own = figures[name]
+                figures[name] = Figures({**own.values, **more}, own.histogram, own.notes)
+        return views
 
     # ---- helpers
 
@@ -429,6 +451,8 @@ def commands(plan: Plan, shells: Shells, id: str = "ID") -> Iterator[tuple[str, 
                 cgroups={},
             )
             yield f"{step.title}: load on {target.name}", " ".join(shells.words(target)), text
+    for host in plan.esxi:
+        yield f"observe {host.name}", " ".join(shells.words(host)), esxi.command(host, plan.duration_s)
     for target in plan.targets:
         text = scripts.remove(Work(target.folder, id), plan.load.cleanup(target), REMOVE_S)
         yield f"remove data from {target.name}", " ".join(shells.words(target)), text

@@ -55,7 +55,7 @@ def step(
             "evidence": evidence,
             "predicted": None if said is None else said["kind"],
             "predicted_text": "" if said is None else said["text"],
-            "right": None if said is None or not runs else said["kind"] == kind,
+            "right": said["kind"] == kind if said is not None and any(run["views"] for run in runs) else None,
         },
     }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin import _core, yaml_fields
-from hypertwin.benchmark import inventory
+from hypertwin.benchmark import esxi, inventory
 from hypertwin.benchmark.load import KINDS, Load
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target, excluded
@@ -27,6 +27,8 @@ KEYS = (
 )
 TARGET_KEYS = ("address", "port", "config", "folder", "host", "vm", "hostname", "cgroup", "options")
 HOST_KEYS = ("address", "port", "config", "folder", "hostname", "collect")
+ESXI_KEYS = ("kind", "address", "port", "config", "command")
+HOST_KINDS = ("linux", esxi.KIND)
 LIMIT_KEYS = ("vms", "threads", "rate", "depth", "space", "time")
 GUARD_KEYS = ("cpu_pressure_pct", "io_pressure_pct", "memory_pressure_pct", "steal_pct", "free_space", "load_1min")
 CALIBRATE_KEYS = ("step", "free")
@@ -68,6 +70,9 @@ class Plan:
     load: Load
     steps: tuple[Step, ...]
     hosts: tuple[Target, ...] = ()
+    """Linux hosts to observe."""
+    esxi: tuple[Target, ...] = ()
+    """ESXi hosts to observe."""
     exclude: tuple[str, ...] = ()
     """Patterns of names and addresses that never get load."""
     repeats: int = 3
@@ -89,7 +94,7 @@ class Plan:
 
     def target(self, name: str) -> Target:
         """Return a target or host by name."""
-        return next(each for each in (*self.targets, *self.hosts) if each.name == name)
+        return next(each for each in (*self.targets, *self.hosts, *self.esxi) if each.name == name)
 
     def order(self, repeat: int) -> list[Step]:
         """Return the steps in the order of a repeat, from 0: as written, backwards, then shuffled."""
@@ -145,14 +150,11 @@ class _Reader(Fields):
         group = self._text(data.get("group"), "group", "group: db")
         exclude = self._texts(data.get("exclude"), "exclude")
         targets = tuple(self._targets(data, exclude))
-        hosts = tuple(
-            self._target(each, entry, f"hosts.{each}", HOST_KEYS)
-            for each, entry in self.mapping(data.get("hosts"), "hosts", "{esx1: {address: esx1}}").items()
-        )
+        hosts, of_esxi = self._hosts(data.get("hosts"))
         for index, target in enumerate(targets):
-            observed = {each.name for each in hosts}
+            observed = {each.name for each in (*hosts, *of_esxi)}
             if target.host not in (None, *observed) and data.get("telemetry") is None:
-                allowed = ", ".join(each.name for each in hosts) or "(no hosts in the plan)"
+                allowed = ", ".join(each.name for each in (*hosts, *of_esxi)) or "(no hosts in the plan)"
                 self.wrong(
                     "unknown-reference", f"targets.{target.name}.host", str(target.host), allowed, "add it to hosts"
                 )
@@ -172,6 +174,7 @@ class _Reader(Fields):
             group=group,
             targets=targets,
             hosts=hosts,
+            esxi=of_esxi,
             load=load or next(iter(KINDS.values()))({}, self, "load"),
             steps=steps,
             exclude=exclude,
@@ -212,6 +215,19 @@ class _Reader(Fields):
                 self.wrong("excluded-target", f"targets.{name}", target.address, "a target that is not excluded", hint)
             yield target
 
+    def _hosts(self, value: object) -> tuple[tuple[Target, ...], tuple[Target, ...]]:
+        """Return the Linux hosts and the ESXi hosts."""
+        found: dict[str, list[Target]] = {kind: [] for kind in HOST_KINDS}
+        for name, entry in self.mapping(value, "hosts", "{esx1: {address: esx1}}").items():
+            kind = entry.get("kind", HOST_KINDS[0]) if isinstance(entry, dict) else HOST_KINDS[0]
+            if not isinstance(kind, str) or kind not in found:
+                allowed = ", ".join(HOST_KINDS)
+                self.wrong("unknown-value", f"hosts.{name}.kind", shown(kind), allowed, f"kind: {esxi.KIND}")
+                continue
+            keys = ESXI_KEYS if kind == esxi.KIND else (*HOST_KEYS, "kind")
+            found[kind].append(self._target(name, entry, f"hosts.{name}", keys))
+        return tuple(found[HOST_KINDS[0]]), tuple(found[esxi.KIND])
+
     def _target(self, name: str, entry: object, path: str, keys: Sequence[str]) -> Target:
         if isinstance(entry, str):
             entry = {"address": entry}
@@ -240,6 +256,7 @@ class _Reader(Fields):
             hostname=self._optional(found.get("hostname"), f"{path}.hostname"),
             cgroup=cgroup,
             options=dict(self.mapping(found.get("options"), f"{path}.options", "{mysql-socket: /run/mysqld.sock}")),
+            command=self._optional(found.get("command"), f"{path}.command"),
             collect=self._texts(found.get("collect"), f"{path}.collect"),
         )
 

@@ -33,6 +33,8 @@ class Target:
     """Control group of the VM on its host, as a path below /sys/fs/cgroup."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the load that differ on this target."""
+    command: str | None = None
+    """Command that observes an ESXi host, or None for esxtop."""
     collect: Sequence[str] = ()
     """Commands whose output is kept beside each step. Only of hosts."""
 

@@ -381,7 +381,7 @@ class Asked(Runs):
     """Options of a calibration."""
 
     measured: str | Path | Sequence[str | Path] = field(kw_only=False)
-    """A CSV file of settings and metrics, or results of fio or HCIBench: one or several files and folders."""
+    """A CSV file of settings and metrics, or results of fio, HCIBench, Vdbench or CBT: files and folders."""
     free: Annotated[
         str | Sequence[str],
         Option("Fit this parameter, with optional bounds; one --free can list several.", "PATH[=LOW..HIGH]"),
@@ -484,18 +484,25 @@ def _read(
     files = [Path(each) for each in ([measured] if isinstance(measured, str | Path) else measured)]
     tables = [file for file in files if _is_table(file)]
     if not tables:
-        needs("telemetry", "reading results of fio and HCIBench")
+        needs("telemetry", "reading results of benchmarks")
         from hypertwin.calibration import io_points
 
         return io_points.read(files, base, vm, tails)
     if len(files) > 1:
-        allowed = "JSON of fio or summaries of HCIBench"
+        allowed = "JSON of fio, or results of HCIBench, Vdbench or CBT"
         hint = "give one CSV file, or results of benchmarks: fio with --output-format=json"
         fail("unknown-source", "", "neither, beside other files", allowed, hint, str(tables[0]))
     for given, argument in ((vm, "vm"), (tails, "tails")):
         if given:
             hint = "omit it: a CSV file names its columns"
-            fail("unlike-benchmark", "", str(files[0]), "results of fio or HCIBench", hint, Argument(argument))
+            fail(
+                "unlike-benchmark",
+                "",
+                str(files[0]),
+                "results of fio, HCIBench, Vdbench or CBT",
+                hint,
+                Argument(argument),
+            )
     return measurements.read(files[0], base)
 
 

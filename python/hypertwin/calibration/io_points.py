@@ -1,4 +1,4 @@
-"""Measured curves: results of fio and HCIBench as points of a scenario's storage.
+"""Measured curves: results of storage benchmarks as points of a scenario's storage.
 
 Each result is a row. Its settings become the load of one VM group, its results the group's figures. Percentiles are
 predicted, not fitted, unless requested: benchmarks repeat throughput to one per cent, but tails only to a factor of

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import enum
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hypertwin.benchmark import answer
-from hypertwin.benchmark.options import Execute, Predict
+from hypertwin.benchmark.options import Execute, Import, Predict
 from hypertwin.cli import options, output, progress, streams
 from hypertwin.cli.commands import App, Input
+from hypertwin.ingest import outside
 from hypertwin.report import conditions, registry
 
 app = App("Predict a benchmark of your VMs, run it, and compare.")
 
+MAX_FILES = 10_000
+"""Maximum number of files of a folder that no output may replace."""
 PlanFile = Annotated[
     Path,
     Input(),
@@ -23,6 +28,15 @@ PlanFile = Annotated[
 ]
 Campaign = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a campaign.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the campaign to make.")]
+
+
+def _files(named: Sequence[Path] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the files of results, including files in folders."""
+    for path in named or ():
+        if outside.is_folder(path):
+            yield from itertools.islice((each for each in path.rglob("*") if each.is_file()), MAX_FILES)
+        else:
+            yield path
 
 
 class FailOn(enum.StrEnum):
@@ -105,6 +119,43 @@ def resume(
     """Go on with a campaign that was predicted or interrupted. Complete runs are not repeated."""
     output.check(registry.BENCHMARK, form, None, report)
     _run(path, asked, fail_on, form, report)
+
+
+@app.command(
+    "import",
+    examples=[
+        "hypertwin benchmark import scenario.yaml results/ --group db -o campaign/ --report campaign.html",
+        "hypertwin benchmark import scenario.yaml fio.json --group db --free arrays.san.disks.count=4..40",
+    ],
+)
+def import_command(
+    path: options.ScenarioFile,
+    results: Annotated[
+        list[Path],
+        Input(_files),
+        typer.Argument(
+            metavar="RESULT...",
+            help="Output of sysbench, pgbench, HammerDB, fio, HCIBench, Vdbench or CBT: files, or folders with one "
+            "file of each VM that ran at the same time.",
+        ),
+    ],
+    *,
+    asked: Import,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the campaign to make (default: none is kept)."),
+    ] = None,
+    fail_on: Failing = None,
+    form: options.FormAlone = None,
+    report: options.Report = None,
+) -> None:
+    """Predict and judge a campaign that ran elsewhere, from its results."""
+    output.check(registry.BENCHMARK, form, None, report)
+    with progress.labelled_bar() as update:
+        found = answer.import_benchmark(path, **{**vars(asked), "results": results, "out": out, "progress": update})
+    if out is not None:
+        streams.note(f"made {out}")
+    _show(found, fail_on, form, report)
 
 
 @app.command(

@@ -23,7 +23,7 @@ def _files(named: str | Sequence[str] | None, _arguments: Mapping[str, Any]) -> 
     for each in [named] if isinstance(named, str) else _measured(named):
         path = Path(each)
         if outside.is_folder(path):
-            needs("telemetry", "reading results of fio and HCIBench")
+            needs("telemetry", "reading results of benchmarks")
             from hypertwin.ingest.benchmarks import io_points
 
             yield from io_points.files(path)
@@ -55,7 +55,8 @@ def command(
         str,
         Input(_files),
         typer.Argument(
-            metavar="MEASUREMENTS", help="A CSV file of settings and metrics, or results of fio or HCIBench."
+            metavar="MEASUREMENTS",
+            help="A CSV file of settings and metrics, or results of fio, HCIBench, Vdbench or CBT.",
         ),
     ],
     more: Annotated[

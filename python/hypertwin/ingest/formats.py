@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hypertwin.ingest import address, outside, parquet_table, prometheus, prometheus_text
-from hypertwin.ingest.benchmarks import fio_output, hcibench, sysbench
+from hypertwin.ingest.benchmarks import cbt, fio_output, hammerdb, hcibench, pgbench, sysbench, vdbench
 from hypertwin.ingest.guests import iostat, pbuttons, sar, vmstat
 from hypertwin.ingest.kvm import libvirt_uri
 from hypertwin.ingest.telemetry import Reading
@@ -40,8 +40,12 @@ FORMATS: tuple[Format, ...] = (
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),
     Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.files),
+    Format("Vdbench", vdbench.recognises, vdbench.read, vdbench.files),
+    Format("CBT archive", lambda _head: False, cbt.read, cbt.files),
     Format("Prometheus text", prometheus_text.recognises, prometheus_text.read, prometheus_text.files),
     Format("sysbench", sysbench.recognises, sysbench.read),
+    Format("pgbench", pgbench.recognises, pgbench.read),
+    Format("HammerDB", hammerdb.recognises, hammerdb.read),
     Format("sar or sadf", sar.recognises, sar.read),
     Format("iostat -x", iostat.recognises, iostat.read),
     Format("vmstat", vmstat.recognises, vmstat.read),

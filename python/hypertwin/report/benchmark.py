@@ -209,7 +209,7 @@ def _limits(steps: Sequence[Step]) -> Sequence[v.Block]:
     rows: list[v.Row] = [
         {
             "step": step["title"],
-            "measured": step["limit"]["measured"],
+            "measured": step["limit"]["measured"] if any(run["views"] for run in step["runs"]) else "not measured",
             "predicted": step["limit"]["predicted"] or "",
             "verdict": None
             if step["limit"]["right"] is None

@@ -39,7 +39,7 @@ FUNCTIONS = {
     "import": {"import_cluster"},
     "telemetry": {"telemetry"},
     "schema": {"schema"},
-    "benchmark": {"predict_benchmark", "check_benchmark", "run_benchmark", "report_benchmark"},
+    "benchmark": {"predict_benchmark", "check_benchmark", "run_benchmark", "import_benchmark", "report_benchmark"},
 }
 """The functions of each command."""
 

@@ -41,6 +41,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "predict_benchmark": {"plan": "nowhere", "out": "nowhere"},
     "check_benchmark": {"plan": "nowhere"},
     "run_benchmark": {"folder": "nowhere"},
+    "import_benchmark": {"scenario": TINY, "results": "nowhere", "group": "web"},
     "report_benchmark": {"folder": "nowhere"},
     "compare": {"a": "nowhere", "b": "nowhere"},
     "example": {"name": "small-esxi"},

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hypertwin.benchmark import esxi
 from hypertwin.benchmark import plan as plans
 from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.step import Step
+from hypertwin.benchmark.target import Target
 from hypertwin.errors import ScenarioError
 
 GOOD = """
@@ -175,3 +177,38 @@ def test_space_and_time_are_limits(tmp_path: Path):
     plan = read(GOOD + "limits: {space: 1 GiB, time: 2 h}")
     assert plan.limits == {"space": 2**30, "time": 7200}
     assert plan.longest_s == 4 * 3 * (5 + 30 + 2)
+
+
+HOSTS = "hosts: {esx: {kind: esxi, address: root@esx1}, kvm: {kind: linux, address: kvm1}, other: kvm2}\n"
+
+
+def test_esxi_hosts_are_apart_from_those_with_counters_of_linux():
+    text = GOOD.replace("a: root@10.0.0.1", "a: {address: root@10.0.0.1, host: esx, vm: VM A}")
+    found = read(text + HOSTS)
+    assert [each.name for each in found.hosts] == ["kvm", "other"]
+    assert [(each.name, each.address, each.command) for each in found.esxi] == [("esx", "root@esx1", None)]
+    assert (found.targets[0].host, found.targets[0].vm) == ("esx", "VM A")
+    assert found.target("esx") is found.esxi[0]
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "code"),
+    [
+        ("{kind: hyperv, address: x}", "hosts.h.kind", "unknown-value"),
+        ("{kind: [esxi], address: x}", "hosts.h.kind", "unknown-value"),
+        ("{kind: esxi, address: x, folder: /tmp}", "hosts.h.folder", "unknown-key"),
+        ("{kind: esxi, address: x, collect: [date]}", "hosts.h.collect", "unknown-key"),
+        ("{address: x, command: esxtop}", "hosts.h.command", "unknown-key"),
+        ("{kind: esxi}", "hosts.h.address", "missing-key"),
+    ],
+)
+def test_each_error_of_a_host_has_its_path(host: str, path: str, code: str):
+    with pytest.raises(ScenarioError) as caught:
+        read(f"{GOOD}hosts: {{h: {host}}}\n")
+    assert [(path, code)] == [(each.path, each.code) for each in caught.value.mistakes]
+
+
+@pytest.mark.parametrize(("seconds", "samples"), [(1, 2), (30, 15), (31, 16)])
+def test_esxtop_takes_samples_for_the_whole_run(seconds: float, samples: int):
+    host = Target("esx", "root@esx1")
+    assert esxi.command(host, seconds) == f"esxtop -b -a -d 2 -n {samples}\n"

@@ -7,6 +7,7 @@
 | `pgbench.py` | pgbench |
 | `fio.py` | fio, on a file that it makes, or on an empty device |
 | `command.py` | any command whose output patterns read |
+| `imported.py` | results of a campaign that ran elsewhere |
 
 All shell text runs with `sh` in the work folder of the target. Values from the plan are quoted.
 """
@@ -18,10 +19,11 @@ from collections.abc import Mapping
 from hypertwin.benchmark.load.command import Command
 from hypertwin.benchmark.load.fio import Fio
 from hypertwin.benchmark.load.generator import Figures, Load
+from hypertwin.benchmark.load.imported import Imported
 from hypertwin.benchmark.load.pgbench import Pgbench
 from hypertwin.benchmark.load.sysbench import Sysbench
 
-KINDS: Mapping[str, type[Load]] = {each.kind: each for each in (Sysbench, Pgbench, Fio, Command)}
+KINDS: Mapping[str, type[Load]] = {each.kind: each for each in (Sysbench, Pgbench, Fio, Command, Imported)}
 """Generators by `load.kind`."""
 
 __all__ = ["KINDS", "Figures", "Load"]

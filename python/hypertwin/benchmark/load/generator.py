@@ -65,6 +65,11 @@ class Load(ABC):
             allowed = "the name of an environment variable"
             fields.wrong("wrong-type", f"{path}.password_from", shown(self.password_from), allowed, "DB_PASSWORD")
 
+    @property
+    def title(self) -> str:
+        """Name of the load, for people."""
+        return self.kind
+
     @abstractmethod
     def programs(self) -> Sequence[str]:
         """Return the programs that a target needs."""

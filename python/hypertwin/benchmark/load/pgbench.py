@@ -23,6 +23,7 @@ from hypertwin.benchmark.load.generator import (
     transactional,
 )
 from hypertwin.benchmark.load.sysbench import pg_environment
+from hypertwin.errors import ScenarioError
 from hypertwin.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ STEP = 1.01
 MAX_SCALE = 1_000_000
 CONNECTION = ("host", "port", "user")
 
-_AVERAGE = re.compile(r"latency average = ([0-9.]{1,20}) ms")
-_RATE = re.compile(r"tps = ([0-9.]{1,20}) \((?:without initial connection time|excluding connections establishing)\)")
 _COUNT = re.compile(r"histogram ([0-9]{1,5}) ([0-9]{1,15})")
 
 _HISTOGRAM = (
@@ -96,12 +95,17 @@ class Pgbench(Load):
 
     def read(self, output: Path, target: Target, step: Step) -> Figures:
         """Return throughput and mean as pgbench prints them, with percentiles of the log."""
-        text = output.read_text(encoding="utf-8", errors="replace")
-        rate, average = _RATE.search(text), _AVERAGE.search(text)
-        if rate is None or average is None or not float(rate[1]) > 0:
+        from hypertwin.ingest.benchmarks import load_runs
+
+        try:
+            runs, _ = load_runs.read(output, self.kind)
+        except ScenarioError as error:
+            raise OutputError(error.mistakes[0].value) from None
+        values = dict(runs[-1].figures) if runs else {}
+        if not values.get("throughput_per_s", 0) > 0 or "response_ms_mean" not in values:
             raise OutputError("no summary of pgbench with tps and latency average")
+        text = output.read_text(encoding="utf-8", errors="replace")
         histogram = {STEP ** int(i) / 1000: int(n) for i, n in _COUNT.findall(text)}
-        values = {"throughput_per_s": float(rate[1]), "response_ms_mean": float(average[1])}
         return Figures({**values, **percentiles(histogram)}, histogram or None)
 
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ ACCESS = {
     "randrw": (50, 100),
 }
 """Percentages of reads and of random positions, by value of `rw`."""
-ASYNCHRONOUS = ("libaio", "io_uring", "posixaio", "windowsaio", "solarisaio")
+ASYNCHRONOUS = ("libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "rbd")
 SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
 WITHOUT_EFFECT = frozenset(
     (
@@ -53,6 +53,7 @@ WITHOUT_EFFECT = frozenset(
         *("random_generator", "randrepeat", "randseed", "refill_buffers", "runtime", "scramble_buffers"),
         *("slat_percentiles", "startdelay", "stonewall", "thread", "time_based", "unlink", "wait_for"),
         *("write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log", "zero_buffers"),
+        *("clientname", "clustername", "pool", "rbdname"),  # the volume of rbd
     )
 )
 """Keys about the location, duration and reports of fio, which do not change a steady state."""

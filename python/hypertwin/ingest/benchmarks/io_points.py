@@ -1,22 +1,26 @@
-"""Points of a storage benchmark, with loads and results from fio's JSON and from summaries of HCIBench.
+"""Points of a storage benchmark, with loads and results from fio's JSON, and from HCIBench, Vdbench and CBT.
 
 fio's JSON has the options and figures of each job. fio counts a flush separately from the write before it. An
 application waits for both, so the write time here includes the flush. HCIBench encodes the load in the name of a test
 case (`fio-8vmdk-100ws-4k-70rdpct-100randompct-4threads-1511829572`): virtual disks of a VM, block, reads and random
-positions in per cent, outstanding I/Os per disk.
+positions in per cent, outstanding I/Os per disk. Vdbench's flat file has the load of each run. Its `threads` are those
+of each disk (SD), and the queue depth shows the number of disks. A test of CBT has the JSON of fio of each client and
+volume.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.benchmarks import fio, fio_output, hcibench
+from hypertwin.ingest.benchmarks import cbt, fio, fio_output, hcibench, vdbench
 from hypertwin.ingest.benchmarks.fio_output import Direction, Job
 from hypertwin.ingest.text_log import Rows
 
@@ -26,6 +30,9 @@ MOST_FILES = 2_000
 FAR_POINTS = 2.0
 """Maximum difference of the actual and the requested percentage of reads, in percentage points, that counts as chance.
 """
+QUEUE_TOLERANCE = 0.02
+"""Share of the threads by which a measured queue can exceed them [an estimate: figures have one decimal]."""
+MAX_OUTSTANDING = 4096
 RAMP_NOTE = "the ramp (ramp_time) is not in fio's figures"
 _TOKEN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(vmdk|ws|rdpct|randompct|randpct|threads|k|m)?\Z")
 
@@ -44,6 +51,8 @@ class IoPoint:
     """Number of VMs with the same concurrent load."""
     disks: int | None = None
     """Number of virtual disks per VM, if known. `outstanding` is then per disk."""
+    time: datetime | None = None
+    """End of the run, or None if the result lacks it."""
 
 
 def recognises(path: Path) -> bool:
@@ -51,16 +60,23 @@ def recognises(path: Path) -> bool:
     if outside.is_folder(path):
         return True
     head = outside.head(path)
-    return fio_output.recognises(head) or hcibench.recognises(head) or path.name.endswith(hcibench.RESULT)
+    readers = (fio_output, vdbench, hcibench)
+    return any(each.recognises(head) for each in readers) or path.name.endswith(hcibench.RESULT)
 
 
 def files(path: Path) -> Iterator[Path]:
-    """Yield the input files of a path: the file itself, the summaries in a folder, or otherwise its fio reports."""
+    """Yield the input files of a path: the file itself, or the results in a folder.
+
+    Without results of HCIBench, Vdbench or CBT, these are its fio reports.
+    """
     if not outside.is_folder(path):
         yield path
         return
-    summaries = list(hcibench.summaries(path))
-    yield from summaries or (file for file in _json_files(path) if fio_output.recognises(outside.head(file)))
+    for results in (hcibench.summaries(path), vdbench.files(path), cbt.files(path)):
+        if found := list(itertools.islice(results, MOST_FILES)):
+            yield from found
+            return
+    yield from (file for file in _json_files(path) if fio_output.recognises(outside.head(file)))
 
 
 def read(paths: Sequence[Path]) -> tuple[list[IoPoint], list[str]]:
@@ -70,16 +86,20 @@ def read(paths: Sequence[Path]) -> tuple[list[IoPoint], list[str]]:
     for path in paths:
         found = list(itertools.islice(files(path), MOST_FILES))
         if not found:
-            allowed = "JSON of fio (--output-format=json) or summaries of HCIBench (CASE-res.txt)"
+            allowed = "JSON of fio (--output-format=json), or results of HCIBench, Vdbench or CBT"
             outside.refuse(path, "", "a folder without results", allowed, "name the folder they are in", "source-lacks")
-        for file in found:
-            rows = Rows(file, ("benchmark",))
-            head = outside.head(file)
-            points += _of_fio(rows) if fio_output.recognises(head) else _of_hcibench(rows)
+        archived = cbt.tests(path) if outside.is_folder(path) else []
+        for file in [] if archived else found:
+            rows = Rows(file, ("benchmark", "vdbench"))
+            points += _of_file(rows)
             notes += rows.notes
-            if len(points) > MOST_POINTS:
-                allowed = f"at most {MOST_POINTS}"
-                outside.refuse(file, "", "more points", allowed, "average those that are alike", "source-too-large")
+        for test in archived:
+            rows = Rows(test.folder, ("benchmark",))
+            points.append(_of_cbt(rows, test))
+            notes += rows.notes
+        if len(points) > MOST_POINTS:
+            allowed = f"at most {MOST_POINTS}"
+            outside.refuse(path, "", "more points", allowed, "average those that are alike", "source-too-large")
     if not points:
         value, hint = "no job that did I/O", "is the run complete?"
         outside.refuse(paths[0], "", value, "at least one job with IOPS", hint, "source-lacks")
@@ -93,6 +113,13 @@ def _json_files(folder: Path) -> Iterable[Path]:
         reason = error.strerror or str(error)
         outside.refuse(folder, "", reason, "a readable folder", "check its permissions", "unreadable-file")
     return [entry for entry in entries if entry.name.removesuffix(".gz").endswith(".json") and entry.is_file()]
+
+
+def _of_file(rows: Rows) -> Iterable[IoPoint]:
+    head = outside.head(rows.path)
+    if fio_output.recognises(head):
+        return list(_of_fio(rows))
+    return list(_of_vdbench(rows) if vdbench.recognises(head) else _of_hcibench(rows))
 
 
 # ---- fio
@@ -141,7 +168,7 @@ def _point(rows: Rows, job: Job) -> IoPoint:
     if read_pct is not None and abs(read_pct - workload["read_pct"]) > FAR_POINTS:
         rows.note(f"job {outside.name(job.name)} did {read_pct:.4g} % reads, not {workload['read_pct']:.4g}")
         workload["read_pct"] = read_pct
-    return IoPoint(outside.name(job.name), rows.path, workload, figures)
+    return IoPoint(outside.name(job.name), rows.path, workload, figures, time=job.time)
 
 
 def _figures(rows: Rows, job: Job) -> tuple[dict[str, float], float | None]:
@@ -228,3 +255,101 @@ def _case(path: Path, case: str) -> tuple[int, dict[str, Any]]:
         "read_pct": told["rdpct"],
         "random_pct": told["randompct"],
     }
+
+
+# ---- Vdbench
+
+
+def _of_vdbench(rows: Rows) -> Iterator[IoPoint]:
+    for run in vdbench.runs(rows):
+        name = outside.name(run.name)
+        load = dict(run.load)
+        load.setdefault("xfersize", load.get("bytes/io", 0))
+        load.setdefault("rdpct", round(load.get("read%", -1)))  # rdpct is whole, the measured share has chance in it
+        if "seekpct" not in load:
+            rows.note("seekpct is not in the file: its default of 100 is assumed (random)")
+            load["seekpct"] = 100.0
+        for key, least, most in (
+            ("threads", 1, 4096),
+            ("xfersize", 512, 2**26),
+            ("rdpct", 0, 100),
+            ("seekpct", 0, 100),
+        ):
+            if not least <= load.get(key, -1) <= most:
+                said = f"{key} {load[key]:g}" if key in load else f"no {key}"
+                hint = "read flatfile.html, which has the load of each run"
+                outside.refuse(rows.path, name, said, f"{key} from {least} to {most}", hint)
+        yield IoPoint(name, rows.path, _vdbench_load(rows, load, run.figures), _of_run(run.figures, load["rdpct"]))
+
+
+def _vdbench_load(rows: Rows, load: Mapping[str, float], found: Mapping[str, float]) -> dict[str, Any]:
+    """Return the load as keys of a workload. More I/Os queued than threads belong to further disks."""
+    threads = int(load["threads"])
+    queued = load.get("queue_depth", found["iops"] * found.get("latency_ms", 0) / 1000)
+    disks = max(1, math.ceil(queued / threads - QUEUE_TOLERANCE))
+    if disks > 1:
+        rows.note(f"a queue of {queued:.4g} I/Os with {threads} threads of each disk (SD) means {disks} disks")
+    outstanding = threads * disks
+    if outstanding > MAX_OUTSTANDING:
+        outside.refuse(
+            rows.path,
+            "queue_depth",
+            f"{queued:.4g}",
+            f"at most {MAX_OUTSTANDING}",
+            "check the file",
+            "source-too-large",
+        )
+    io: dict[str, Any] = {"outstanding": outstanding}
+    rate = load.get("reqrate")
+    if rate is not None and 0 < rate < vdbench.UNLIMITED:
+        io["rate"] = f"{rate:g} /s"
+    return {
+        "arrivals": {"io": io},
+        "block": f"{int(load['xfersize'])} B",
+        "read_pct": load["rdpct"],
+        "random_pct": load["seekpct"],
+    }
+
+
+def _of_run(found: Mapping[str, float], read_pct: float) -> dict[str, float]:
+    figures = {"iops": found["iops"]}
+    if found.get("latency_ms", 0) > 0 and read_pct in (0, 100):
+        figures["io_latency_ms_mean"] = found["latency_ms"]
+    elif all(found.get(f"{name}_latency_ms", 0) > 0 for name in ("read", "write")):
+        figures |= {f"{name}_latency_ms_mean": found[f"{name}_latency_ms"] for name in ("read", "write")}
+    elif found.get("latency_ms", 0) > 0:
+        figures["io_latency_ms_mean"] = found["latency_ms"]
+    return figures
+
+
+# ---- CBT
+
+
+def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
+    """Return the processes of a test as one point. Percentiles of several processes cannot be combined."""
+    volumes = {len(reports) for reports in test.clients.values()}
+    if len(volumes) > 1:
+        hint = "copy the archive again, with the reports of all volumes"
+        value = f"{min(volumes)} to {max(volumes)} reports of a client"
+        outside.refuse(test.folder, "", value, "the same number of each client", hint)
+    points: list[IoPoint] = []
+    for report in itertools.chain.from_iterable(test.clients.values()):
+        rows.path = report
+        own = list(_of_fio(rows))
+        if len(own) != 1:
+            outside.refuse(report, "", f"{len(own)} jobs with I/Os", "one job of fio", "run them one by one")
+        points += own
+    first = points[0]
+    unlike = next((each for each in points if each.workload != first.workload), None)
+    if unlike is not None:
+        hint = "import each load by itself"
+        outside.refuse(unlike.file, "", "another load", f"the load of {first.file.name} at the same time", hint)
+    total = sum(point.figures["iops"] for point in points)
+    figures = {"iops": total}
+    for key in first.figures:
+        if key.endswith("_mean") and all(key in point.figures for point in points):
+            figures[key] = sum(point.figures["iops"] * point.figures[key] for point in points) / total
+        elif key != "iops" and len(points) == 1:
+            figures[key] = first.figures[key]
+    rows.path = test.folder
+    return IoPoint(test.name, test.folder, first.workload, figures, len(test.clients), volumes.pop(), first.time)

@@ -11,12 +11,14 @@ import re
 from pathlib import Path
 
 from hypertwin.ingest import outside, text_log
+from hypertwin.ingest.benchmarks.load_run import MAX_LINE, LoadRun, Runs, whole
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
 
-MOST_RUNS = 10_000
 MAX_BARS = 10_000
 _NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
+_THREADS = re.compile(r"Number of threads: ([0-9]{1,9})")
+_ASKED = re.compile(rf"Target transaction rate: {_NUMBER}/sec")
 _START = re.compile(r"sysbench [0-9.]{1,20}|Running the test with following options")
 _INTERVAL = re.compile(rf"\[\s{{0,20}}{_NUMBER}\s{{0,9}}s\s{{0,9}}\]")
 _RATE = re.compile(rf"\b(?:tps|eps): {_NUMBER}")
@@ -65,7 +67,7 @@ def histogram(path: Path) -> dict[float, int]:
     """Return the latency histogram of the last run (`--histogram=on`): counts by upper end in ms. Empty without one."""
     found: dict[float, int] = {}
     for line in outside.text_lines(path):
-        text = line.strip() if len(line) < 4096 else ""
+        text = line.strip() if len(line) < MAX_LINE else ""
         if text.startswith("Latency histogram"):
             found = {}
         elif (row := _BAR.fullmatch(text)) and len(found) < MAX_BARS:
@@ -81,26 +83,31 @@ def read(path: Path) -> Reading:
     return Reading(path.name, "sysbench", frames, rows.gaps, rows.notes)
 
 
-class Lines:
+class Lines(Runs):
     """Reader of the output, line by line."""
 
     def __init__(self, rows: Rows) -> None:
         """Start the first run, with the root of `rows`."""
-        self.rows = rows
-        self.name = rows.root[1]
-        self.runs = 0
+        super().__init__(rows)
         self.found: dict[str, float] = {}
         """Figures of the summary of the current run."""
+        self.threads: int | None = None
+        """Number of threads of the current run."""
+        self.asked: float | None = None
         self.rate_rank = len(_RATES)
         self.has_intervals = False
 
     def feed(self, line: str) -> None:
         """Read one line."""
-        text = line.strip() if len(line) < 4096 else ""
+        text = line.strip() if len(line) < MAX_LINE else ""
         if _INTERVAL.match(text):
             self._interval(text)
         elif _START.match(text) and (self.found or self.has_intervals):
             self._end()
+        elif threads := _THREADS.fullmatch(text):
+            self.threads = whole(threads[1])
+        elif asked := _ASKED.fullmatch(text):
+            self.asked = float(asked[1]) or None
         elif field := _FIELD.fullmatch(text):
             metric, factor = _FIELDS[field[1]]
             self.found[metric] = float(field[2]) * factor
@@ -135,21 +142,13 @@ class Lines:
 
     def _end(self) -> None:
         """Write the summary of a run, and start the next one."""
-        found, self.found, self.rate_rank, self.has_intervals = self.found, {}, len(_RATES), False
+        found, threads, asked = self.found, self.threads, self.asked
+        self.found, self.threads, self.asked = {}, None, None
+        self.rate_rank, self.has_intervals = len(_RATES), False
         total_s, events = found.pop("total_s", 0), found.pop("events", None)
         if events is not None and total_s > 0:
             found.setdefault("throughput_per_s", events / total_s)
-        for metric, value in found.items():
-            self.rows.add(None, metric, value)
-        if found and total_s > 0:
-            self.rows.add(None, "interval_s", total_s)
-        if not found:
-            self.rows.note("a run without a summary: it was ended, or has failed")
-        self.runs += 1
-        if self.runs >= MOST_RUNS:
-            hint = "split the file"
-            outside.refuse(self.rows.path, "", "more runs", f"at most {MOST_RUNS} runs", hint, "source-too-large")
-        self.rows.root = ("benchmark", f"{self.name}#{self.runs + 1}")
+        self.end(LoadRun(found, threads, asked, is_paced=asked is not None), total_s)
 
 
 def _percentile_name(text: str) -> str | None:

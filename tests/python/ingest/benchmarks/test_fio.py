@@ -102,7 +102,7 @@ def test_keys_and_what_they_mean(lines, path, value, tmp_path):
         ("[j]\ndirect=1\niodepth=${DEPTH}\n", "j.iodepth", "from 1 to 4096"),
         ("[j]\ndirect=1\nnumjobs=9999999999999999999999\n", "j.numjobs", "from 1 to 1024"),
         ("[j]\ndirect=1\nioengine=libaio\niodepth=4096\nnumjobs=2\n", "j.iodepth", "iodepth x numjobs"),
-        ("[j]\ndirect=1\nioengine=rbd\n", "j.ioengine", "libaio"),
+        ("[j]\ndirect=1\nioengine=rados\n", "j.ioengine", "libaio"),
         ("[j]\ndirect=1\nbssplit=4k:8k\n", "j.bssplit", "per cent"),
         ("[j]\ndirect=1\nrw=randrw\nrwmixread=101\n", "j.rwmixread", "from 0 to 100"),
         ("[j]\ndirect=1\nthinktime=10\n", "j.thinktime", "keys that the model knows"),

@@ -1,0 +1,69 @@
+"""Run of a load generator for databases: its load and its figures, beside the measurements for the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.text_log import Rows
+
+MAX_RUNS = 10_000
+"""Maximum number of runs in a file."""
+MAX_LINE = 4096
+"""Maximum number of characters of a line that has figures."""
+
+
+@dataclass(frozen=True)
+class LoadRun:
+    """Complete run of a load generator."""
+
+    figures: Mapping[str, float]
+    """Figures by metric: `throughput_per_s`, `response_ms_mean`, `response_ms_p99` ..."""
+    threads: int | None = None
+    """Number of threads, clients or virtual users, or None if the output lacks it."""
+    rate: float | None = None
+    """Transactions per second that were asked for, or None without a limit."""
+    is_paced: bool = False
+    """True if the run had a limit of its rate, even if the output lacks the value."""
+
+
+class Runs:
+    """Reader of an output with several runs, line by line. A run begins with the root of `rows`."""
+
+    def __init__(self, rows: Rows) -> None:
+        """Start the first run."""
+        self.rows = rows
+        self.name = rows.root[1]
+        self.count = 0
+        self.ended: list[LoadRun] = []
+        """Complete runs of the file."""
+
+    def feed(self, line: str) -> None:
+        """Read one line."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write the last run. Add the notes and gaps."""
+        raise NotImplementedError
+
+    def end(self, run: LoadRun, interval_s: float = 0) -> None:
+        """Write the figures of a run, and start the next one. A run without figures becomes a note."""
+        for metric, value in run.figures.items():
+            self.rows.add(None, metric, value)
+        if run.figures and interval_s > 0:
+            self.rows.add(None, "interval_s", interval_s)
+        if run.figures:
+            self.ended.append(run)
+        else:
+            self.rows.note("a run without a summary: it was ended, or has failed")
+        self.count += 1
+        if self.count >= MAX_RUNS:
+            hint = "split the file"
+            outside.refuse(self.rows.path, "", "more runs", f"at most {MAX_RUNS} runs", hint, "source-too-large")
+        self.rows.root = ("benchmark", f"{self.name}#{self.count + 1}")
+
+
+def whole(text: str) -> int | None:
+    """Return a positive whole number in ASCII digits, or None for other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 and int(text) > 0 else None
