@@ -139,18 +139,18 @@ class _Reader(Fields):
         scenario = self._text(data.get("scenario"), "scenario", "scenario: scenario.yaml")
         group = self._text(data.get("group"), "group", "group: db")
         exclude = self._texts(data.get("exclude"), "exclude")
-        targets = tuple(self._targets(data, exclude))
+        load = self._load(data.get("load"))
+        targets = tuple(self._targets(data, exclude, load))
         hosts = tuple(
-            self._target(each, entry, f"hosts.{each}", HOST_KEYS)
+            self._target(each, entry, f"hosts.{each}", HOST_KEYS, None)
             for each, entry in self.mapping(data.get("hosts"), "hosts", "{esx1: {address: esx1}}").items()
         )
-        for index, target in enumerate(targets):
+        for target in targets:
             if target.host is not None and target.host not in {each.name for each in hosts}:
                 allowed = ", ".join(each.name for each in hosts) or "(no hosts in the plan)"
                 self.wrong("unknown-reference", f"targets.{target.name}.host", target.host, allowed, "add it to hosts")
-            if any(other.name == target.name for other in targets[:index]):
-                self.wrong("duplicate-name", f"targets.{target.name}", target.name, "each name once", "rename one")
-        load = self._load(data.get("load"))
+            if any(host.name == target.name for host in hosts):
+                self.wrong("duplicate-name", f"hosts.{target.name}", target.name, "no name of a target", "rename one")
         steps = self._steps(data.get("steps"), load, len(targets))
         limits = {
             key: value
@@ -186,7 +186,7 @@ class _Reader(Fields):
             self.wrong("out-of-range", "steps", value, allowed, "take fewer steps or repeats, or a shorter duration")
         return found
 
-    def _targets(self, data: Mapping[str, Any], exclude: Sequence[str]) -> Iterator[Target]:
+    def _targets(self, data: Mapping[str, Any], exclude: Sequence[str], load: Load | None) -> Iterator[Target]:
         entries = dict(self.mapping(data.get("targets"), "targets", f"vm1: {_FORM}"))
         if data.get("inventory") is not None:
             entries = {**self._inventory(data["inventory"]), **entries}
@@ -196,14 +196,14 @@ class _Reader(Fields):
             self.wrong("out-of-range", "targets", f"{len(entries)} targets", f"at most {MAX_TARGETS}", "remove some")
             return
         for name, entry in entries.items():
-            target = self._target(name, entry, f"targets.{name}", TARGET_KEYS)
+            target = self._target(name, entry, f"targets.{name}", TARGET_KEYS, load)
             hit = next((each for each in exclude if excluded(target, each)), None)
             if hit is not None:
                 hint = f"`exclude` has {hit}: remove the target, or the pattern"
                 self.wrong("excluded-target", f"targets.{name}", target.address, "a target that is not excluded", hint)
             yield target
 
-    def _target(self, name: str, entry: object, path: str, keys: Sequence[str]) -> Target:
+    def _target(self, name: str, entry: object, path: str, keys: Sequence[str], load: Load | None) -> Target:
         if isinstance(entry, str):
             entry = {"address": entry}
         found = self.mapping(entry, path, _FORM)
@@ -229,7 +229,7 @@ class _Reader(Fields):
             host=self._optional(found.get("host"), f"{path}.host"),
             hostname=self._optional(found.get("hostname"), f"{path}.hostname"),
             cgroup=cgroup,
-            options=dict(self.mapping(found.get("options"), f"{path}.options", "{mysql-socket: /run/mysqld.sock}")),
+            options={} if load is None else load.read_options(found.get("options"), self, f"{path}.options"),
             collect=self._texts(found.get("collect"), f"{path}.collect"),
         )
 
@@ -274,6 +274,8 @@ class _Reader(Fields):
             self.wrong(
                 "wrong-type" if value is not None else "missing-key", "steps", shown(value), form, f"steps: {form}"
             )
+        if value is not None and not entries and not self.mistakes:
+            self.wrong("wrong-type", "steps", shown(value), form, f"steps: {form}")
         steps = [self._step(path, entry, load, targets) for path, entry in entries]
         for index, step in enumerate(steps):
             if step in steps[:index]:

@@ -98,7 +98,9 @@ class Command(Load):
         """Return the command of the plan with the values of the step."""
         values = {**{key: str(value) for key, value in step.values.items()}, "seconds": number(seconds)}
         values |= {"vms": str(step.vms), "target": target.name, **self.of(target)}
-        return _PLACE.sub(lambda found: shlex.quote(values.get(found[1], found[0])), self.texts["run"]) + "\n"
+        # braces of other words are text of the shell, for example an awk program
+        quoted = {key: shlex.quote(value) for key, value in values.items()}
+        return _PLACE.sub(lambda found: quoted.get(found[1], found[0]), self.texts["run"]) + "\n"
 
     def cleanup(self, target: Target) -> str:
         """Return the command of the plan."""
@@ -123,6 +125,7 @@ class Command(Load):
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the settings by the paths of the plan, or those of a workload of transactions."""
         if not self.paths:
-            return transactional(step, scenario, group)
+            threads = step.values.get("threads")
+            return transactional(step, scenario, group, None if threads is None else int(threads))
         found = counted(step, scenario, group)
         return {**found, **{self.paths[key]: value for key, value in step.values.items() if key in self.paths}}
