@@ -310,3 +310,44 @@ def test_the_calibration_step_comes_before_the_prediction(cli, ssh, tmp_path):
     assert first < found["predicted_at"] <= second
     assert all(each["of"] == 1 for each in found["scores"] if each["figure"] in ("throughput", "mean latency"))
     assert found["proposals"][0]["path"] == "workloads.oltp.delay.mean"
+
+
+def test_a_target_that_cannot_be_cleaned_keeps_neither_the_others_nor_the_results_from_it(cli, ssh, tmp_path):
+    path = write_plan(ssh, "one", "two")
+    path.write_text(path.read_text().replace("cleanup: rm -f data", "cleanup: test $FAKE_NAME != one; rm data"))
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
+    assert done.returncode == 1
+    assert "one: its data cannot be removed" in done.stderr
+    assert {place.split("/")[0] for place in left(ssh)} == {"one"}
+    assert all(step["runs"] for step in json.loads((tmp_path / "run/results.json").read_text())["steps"])
+    (tmp_path / "run/plan.yaml").write_text(path.read_text().replace("test $FAKE_NAME != one;", "true;"))
+    assert cli("benchmark", "resume", "run", "--clean").returncode == 0
+    assert left(ssh) == []
+    assert "The plan was changed after the prediction" in cli("benchmark", "report", "run").stdout
+
+
+def test_a_folder_with_other_files_is_refused_and_they_stay(cli, ssh, tmp_path):
+    path = write_plan(ssh, "one", steps="{threads: [1]}")
+    path.rename(tmp_path / "bench.yaml")
+    for command in ("predict", "run"):
+        done = cli("benchmark", command, "bench.yaml", "-o", ".")
+        assert done.returncode == 2
+        assert ". is not empty; name a new folder" in done.stderr
+    assert (tmp_path / "scenario.yaml").read_text() == SCENARIO
+
+
+def test_a_prediction_alone_touches_no_target(cli, ssh, tmp_path):
+    write_plan(ssh, "one", "dead")
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--until", "predicted")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run/prediction.json").exists()
+    assert left(ssh) == []
+
+
+def test_one_vm_under_two_names_is_refused_by_its_own_identity(cli, ssh, tmp_path):
+    write_plan(ssh, "one", "two")
+    (tmp_path / "plan.yaml").write_text((tmp_path / "plan.yaml").read_text().replace("root@one", "local"))
+    (tmp_path / "plan.yaml").write_text((tmp_path / "plan.yaml").read_text().replace("root@two", "local"))
+    done = cli("benchmark", "check", "plan.yaml")
+    assert done.returncode == 1
+    assert "is the same VM as one" in done.stdout

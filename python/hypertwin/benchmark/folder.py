@@ -66,11 +66,13 @@ class Folder:
     def create(path: Path, plan: Plan, scenario: Scenario, base: Path) -> Folder:
         """Make a new folder with plan and scenario. Files that the plan names are relative to `base`.
 
-        Raises OutputExistsError if the folder has a campaign already.
+        Raises OutputExistsError if there is anything in the folder.
         """
         folder = Folder(path)
-        if (path / PLAN).exists():
+        if (path / STATE).exists():
             raise writing.OutputExistsError(f"{path} has a campaign; name another folder, or resume it")
+        if path.is_dir() and any(path.iterdir()):
+            raise writing.OutputExistsError(f"{path} is not empty; name a new folder")
         writing.make(path)
         folder.write(SCENARIO, scenario.to_yaml())
         folder.write_json(

@@ -283,12 +283,14 @@ class _Reader(Fields):
         return tuple(steps)
 
     def _step(self, path: str, entry: Mapping[str, Any], load: Load | None, targets: int) -> Step:
-        vms = self._whole(entry.get("vms", 1), 1, max(targets, 1), f"{path}.vms")
+        vms = entry.get("vms", 1)
+        self._whole(1 if vms is None else vms, 1, max(targets, 1), f"{path}.vms")
         values = {key: value for key, value in entry.items() if key != "vms"}
         for key, value in values.items():
             if load is not None and key in load.step_keys:
                 load.check_step(key, value, self, f"{path}.{key}")
-        return Step(int(vms or 1), values)
+        # a wrong number stays, so that the step is not also reported as a duplicate of another
+        return Step(int(vms) if isinstance(vms, int | float) and abs(vms) < MAX_STEPS else 1, values)
 
     def _within(self, steps: Sequence[Step], limits: Mapping[str, float]) -> None:
         """Check that no step has more load than the limits."""

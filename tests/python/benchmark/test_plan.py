@@ -102,6 +102,12 @@ def test_each_error_has_its_path_and_line(old: str, new: str, path: str, code: s
     assert all(each.hint and each.allowed for each in caught.value.mistakes)
 
 
+def test_a_step_with_too_many_vms_is_one_error():
+    with pytest.raises(ScenarioError) as caught:
+        read(GOOD.replace("vms: [1, 2]", "vms: [1, 3]"))
+    assert {each.path for each in caught.value.mistakes} == {"steps.vms"}
+
+
 @pytest.mark.parametrize(
     ("load", "path", "code"),
     [

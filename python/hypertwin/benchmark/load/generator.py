@@ -131,7 +131,7 @@ class Load(ABC):
 
 
 def clients(step: Step) -> int:
-    """Return the number of connections of each VM. A step with a rate has so many that no transaction waits for one."""
+    """Return the number of connections of each VM. With a rate, no transaction should wait for one."""
     return int(step.values.get("threads", CLIENTS_OF_RATE if "rate" in step.values else 1))
 
 
