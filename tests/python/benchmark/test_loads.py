@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -299,3 +300,11 @@ def test_frames_of_a_cut_answer_are_what_arrived():
     assert scripts.frames(b"noise\n@@ out 1\na") == {}
     assert scripts.frames(b"@@ out 1\na@@ .. 1\nb@@ err 1\nc") == {"out": b"a"}
     assert scripts.frames(b"@@ extra-2 1\na@@ out 999999999999\nb") == {"extra-2": b"a", "out": b"b"}
+
+
+def test_a_pattern_takes_no_longer_on_hostile_output(tmp_path: Path):
+    found = plan({"kind": "command", "run": "x", "patterns": {"iops": "^(?:a+)+$|iops: ([0-9,]+)"}})
+    (tmp_path / "out").write_text(f"{'a' * 4000}!\niops: 5\niops: 1,200\n{'a' * 4000}!\n")
+    began = time.monotonic()
+    assert found.load.read(tmp_path / "out", found.targets[0], Step(1, {})).values == {"iops": 1200}
+    assert time.monotonic() - began < 5

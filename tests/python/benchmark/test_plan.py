@@ -183,6 +183,37 @@ def test_an_inventory_gives_targets_of_a_group(tmp_path: Path):
         read(base.replace("INVENTORY", "{file: hosts.ini, group: nothing-like-it}"), tmp_path)
 
 
+def test_variables_of_an_inventory_go_from_all_inwards_and_a_host_has_the_last_word(tmp_path: Path):
+    (tmp_path / "hosts.ini").write_text(
+        "[db]\none\ntwo ansible_user=own\n[site:children]\ndb\n[a_site:children]\nsite\n"
+        "[db:vars]\nansible_user=inner\n[site:vars]\nansible_user=outer\nansible_port=22\n"
+        "[all:vars]\nansible_user=all\nansible_port=1\n[other]\nthree\n"
+    )
+    base = GOOD.replace("targets: {a: root@10.0.0.1, b: {address: b, port: 2222}}", "inventory: hosts.ini")
+    assert [(each.address, each.port) for each in read(base, tmp_path).targets] == [
+        ("inner@one", 22),
+        ("own@two", 22),
+        ("all@three", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("h.yaml", "all: {hosts: [a, b]}", "all.hosts"),
+        ("h.yaml", "all: {children: x}", "all.children"),
+        ("h.yaml", "all: {hosts: {'a[1:9999][1:9999]': {}}}", "more hosts"),
+        ("h.ini", "a[1:9999][1:9999]", "more hosts"),
+        ("h.ini", "[a:children]\nb\n[b:children]\na\n[a:vars]\nx=1", "no host"),
+    ],
+)
+def test_an_inventory_that_is_wrong_or_endless_is_one_error(tmp_path: Path, name: str, text: str, words: str):
+    (tmp_path / name).write_text(text)
+    base = GOOD.replace("targets: {a: root@10.0.0.1, b: {address: b, port: 2222}}", f"inventory: {name}")
+    with pytest.raises(ScenarioError, match=words):
+        read(base, tmp_path)
+
+
 def test_space_and_time_are_limits(tmp_path: Path):
     plan = read(GOOD + "limits: {space: 1 GiB, time: 2 h}")
     assert plan.limits == {"space": 2**30, "time": 7200}
