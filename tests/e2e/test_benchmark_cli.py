@@ -351,3 +351,28 @@ def test_one_vm_under_two_names_is_refused_by_its_own_identity(cli, ssh, tmp_pat
     done = cli("benchmark", "check", "plan.yaml")
     assert done.returncode == 1
     assert "is the same VM as one" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("group: db", "group: dbb", "did you mean db?"),
+        ("workloads.oltp.delay", "workloads.oltp.dely", "did you mean workloads.oltp.delay"),
+    ],
+)
+def test_a_plan_that_does_not_fit_its_scenario_is_named_with_its_key(cli, ssh, old, new, words):
+    calibrate = "calibrate: {step: {threads: 1}, free: [workloads.oltp.delay.mean=1ms..40ms]}\n"
+    path = write_plan(ssh, "one", more=calibrate, steps="{threads: [1]}")
+    path.write_text(path.read_text().replace(old, new))
+    done = cli("benchmark", "predict", "plan.yaml", "-o", "run")
+    assert done.returncode == 2
+    assert "--> plan.yaml" in done.stderr
+    assert words in done.stderr
+    assert "--free" not in done.stderr
+
+
+def test_a_folder_that_only_has_a_plan_is_no_campaign(cli, ssh):
+    write_plan(ssh, "one", steps="{threads: [1]}")
+    done = cli("benchmark", "report", ".")
+    assert done.returncode == 2
+    assert "no state.json in it" in done.stderr

@@ -76,7 +76,7 @@ def predict_benchmark(plan: str | Path, options: Predict) -> Benchmark:
     )
     found = {} if options.calibration is None else calibration_file.read(options.calibration)
     scenario = scenario.with_overrides(found) if found else scenario
-    prediction.check(asked, scenario)
+    prediction.check(asked, scenario, str(plan))
     folder = Folder.create(Path(options.out), asked, scenario, Path(plan).parent)
     if asked.calibrate is None or found:
         with running(**options.where):

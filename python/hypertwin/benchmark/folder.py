@@ -84,9 +84,10 @@ class Folder:
     @staticmethod
     def open(path: Path) -> Folder:
         """Return the folder of a campaign. Raises ScenarioError if it is none."""
-        if not (path / PLAN).is_file():
+        lacks = next((name for name in (PLAN, STATE) if not (path / name).is_file()), None)
+        if lacks is not None:
             hint = "`hypertwin benchmark predict PLAN.yaml -o FOLDER` makes one"
-            fail("not-a-campaign", "", "no plan.yaml in it", "the folder of a campaign", hint, str(path))
+            fail("not-a-campaign", "", f"no {lacks} in it", "the folder of a campaign", hint, str(path))
         return Folder(path)
 
     def plan(self) -> Plan:

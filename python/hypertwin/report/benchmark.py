@@ -33,7 +33,8 @@ def summary(found: Benchmark) -> str:
         state = "predicted" if found["predicted_at"] else "not predicted yet"
         return f"{count(len(found['steps']), 'step')} of {found['name']} {state}; {done} measured."
     told = [f"{each['figure']} {each['right']} of {each['of']}" for each in found["scores"]]
-    return f"{found['name']}: right {'before' if found['blind'] else 'against'} the measurement in {v.listed(told)}."
+    before = "predicted" if found["blind"] else "not all predicted"
+    return f"{found['name']}: right in {v.listed(told)}; {before} before the measurement."
 
 
 def view(found: Benchmark) -> v.View:
@@ -43,13 +44,14 @@ def view(found: Benchmark) -> v.View:
     of = sum(each["of"] for each in found["scores"])
     tone: v.Tone = "plain" if not of else "good" if right == of else "warn"
     knees = (
-        f"knee measured {found['knee_measured'] or 'at no step'}, predicted {found['knee_predicted'] or 'at no step'}"
+        f"knee measured at {found['knee_measured'] or 'no step'}, predicted at {found['knee_predicted'] or 'no step'}"
     )
     blind = {
         "text": "Each compared run is later than the prediction",
         "met": found["blind"] if of else None,
-        "note": f"predicted {found['predicted_at']}, SHA-256 {found['prediction_sha256']}"
-        if found["predicted_at"]
+        # the first part of the hash, because narrow pages break no word of 64 characters
+        "note": f"predicted {found['predicted_at']}, SHA-256 {found['prediction_sha256'][:16]}..."
+        if found["predicted_at"] and found["prediction_sha256"]
         else "",
     }
     whole: v.Promise = {"text": "All runs are measured", "met": not found["missing"]}
@@ -208,7 +210,9 @@ def _limits(steps: Sequence[Step]) -> Sequence[v.Block]:
             "step": step["title"],
             "measured": step["limit"]["measured"],
             "predicted": step["limit"]["predicted"] or "",
-            "verdict": None
+            "verdict": v.badge("set parameters", "note")
+            if step["calibration"]
+            else None
             if step["limit"]["right"] is None
             else v.badge("same", "good")
             if step["limit"]["right"]

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hypertwin import naming
 from hypertwin.benchmark.load.generator import (
     SCHEMA,
     SECRET,
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 
 DRIVERS = ("mysql", "pgsql", "none")
 WITHOUT_DATABASE = ("cpu", "memory", "threads", "mutex")
+SCRIPTS = (
+    *WITHOUT_DATABASE,
+    *("bulk_insert", "oltp_delete", "oltp_insert", "oltp_point_select", "oltp_read_only", "oltp_read_write"),
+    *("oltp_update_index", "oltp_update_non_index", "oltp_write_only", "select_random_points", "select_random_ranges"),
+)
+"""Tests of sysbench 1.0, without `fileio`, which is fio's task here."""
 BYTES_PER_ROW = 240
 """Approximate size of a row of the OLTP scripts with its index [estimate: 3.5 MB hold 15,000 rows and more]."""
 
@@ -68,6 +75,9 @@ class Sysbench(Load):
         self.script = str(entry.get("script", "oltp_read_write"))
         if not _SCRIPT.fullmatch(self.script) or self.script.startswith("-"):
             fields.wrong("bad-name", f"{path}.script", shown(self.script), "a test or Lua file", "oltp_read_write")
+        elif self.script not in SCRIPTS and not self.script.endswith(".lua"):
+            hint = naming.hint(self.script, SCRIPTS, "script: oltp_read_write")
+            fields.wrong("unknown-value", f"{path}.script", self.script, "a test of sysbench, or a Lua file", hint)
         usual = "none" if self.script in WITHOUT_DATABASE else "mysql"
         self.driver = str(entry.get("driver", usual))
         if self.driver not in DRIVERS:
