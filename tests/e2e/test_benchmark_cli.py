@@ -105,6 +105,8 @@ def test_a_campaign_is_predicted_then_measured_and_leaves_nothing(cli, ssh, tmp_
     assert found["blind"]
     assert [step["runs"][0]["figures"]["throughput_per_s"] for step in found["steps"]] == [98, 196]
     assert all(found["predicted_at"] <= run["started"] for step in found["steps"] for run in step["runs"])
+    assert cli("benchmark", "report", "run", "-o", "run.xlsx").returncode == 0
+    assert (tmp_path / "run.xlsx").read_bytes().startswith(b"PK")
     prediction = (tmp_path / "run/prediction.json").read_bytes()
     assert (tmp_path / "run/prediction.sha256").read_text().split()[0] == hashlib.sha256(prediction).hexdigest()
     frame = pl.read_parquet(tmp_path / "run/steps.parquet")
