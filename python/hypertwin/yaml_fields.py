@@ -51,8 +51,10 @@ class Fields:
         return None
 
     def wrong(self, code: str, path: str, value: str, allowed: str, hint: str) -> None:
-        """Add a problem."""
-        self.mistakes.append(Mistake(code, path, value if value.strip() else "(empty)", allowed, hint))
+        """Add a problem, unless it is there already."""
+        found = Mistake(code, path, value if value.strip() else "(empty)", allowed, hint)
+        if found not in self.mistakes:
+            self.mistakes.append(found)
 
 
 def read(path: str | Path, parse: Callable[[object, list[Mistake]], Content], allowed: str, hint: str) -> Content:

@@ -105,6 +105,8 @@ def test_a_campaign_is_predicted_then_measured_and_leaves_nothing(cli, ssh, tmp_
     assert found["blind"]
     assert [step["runs"][0]["figures"]["throughput_per_s"] for step in found["steps"]] == [98, 196]
     assert all(found["predicted_at"] <= run["started"] for step in found["steps"] for run in step["runs"])
+    assert cli("benchmark", "report", "run", "-o", "run.xlsx").returncode == 0
+    assert (tmp_path / "run.xlsx").read_bytes().startswith(b"PK")
     prediction = (tmp_path / "run/prediction.json").read_bytes()
     assert (tmp_path / "run/prediction.sha256").read_text().split()[0] == hashlib.sha256(prediction).hexdigest()
     frame = pl.read_parquet(tmp_path / "run/steps.parquet")
@@ -333,3 +335,69 @@ def test_telemetry_of_hosts_is_beside_each_run(cli, ssh, tmp_path):
     found = json.loads(done.stdout)
     assert found["steps"][0]["runs"][0]["notes"] == []
     assert found["steps"][0]["runs"][0]["figures"]["ready_pct"] == 15  # 30 % over two vCPUs
+
+
+def test_a_target_that_cannot_be_cleaned_keeps_neither_the_others_nor_the_results_from_it(cli, ssh, tmp_path):
+    path = write_plan(ssh, "one", "two")
+    path.write_text(path.read_text().replace("cleanup: rm -f data", "cleanup: test $FAKE_NAME != one; rm data"))
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
+    assert done.returncode == 1
+    assert "one: its data cannot be removed" in done.stderr
+    assert {place.split("/")[0] for place in left(ssh)} == {"one"}
+    assert all(step["runs"] for step in json.loads((tmp_path / "run/results.json").read_text())["steps"])
+    (tmp_path / "run/plan.yaml").write_text(path.read_text().replace("test $FAKE_NAME != one;", "true;"))
+    assert cli("benchmark", "resume", "run", "--clean").returncode == 0
+    assert left(ssh) == []
+    assert "The plan was changed after the prediction" in cli("benchmark", "report", "run").stdout
+
+
+def test_a_folder_with_other_files_is_refused_and_they_stay(cli, ssh, tmp_path):
+    path = write_plan(ssh, "one", steps="{threads: [1]}")
+    path.rename(tmp_path / "bench.yaml")
+    for command in ("predict", "run"):
+        done = cli("benchmark", command, "bench.yaml", "-o", ".")
+        assert done.returncode == 2
+        assert ". is not empty; name a new folder" in done.stderr
+    assert (tmp_path / "scenario.yaml").read_text() == SCENARIO
+
+
+def test_a_prediction_alone_touches_no_target(cli, ssh, tmp_path):
+    write_plan(ssh, "one", "dead")
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--until", "predicted")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run/prediction.json").exists()
+    assert left(ssh) == []
+
+
+def test_one_vm_under_two_names_is_refused_by_its_own_identity(cli, ssh, tmp_path):
+    write_plan(ssh, "one", "two")
+    (tmp_path / "plan.yaml").write_text((tmp_path / "plan.yaml").read_text().replace("root@one", "local"))
+    (tmp_path / "plan.yaml").write_text((tmp_path / "plan.yaml").read_text().replace("root@two", "local"))
+    done = cli("benchmark", "check", "plan.yaml")
+    assert done.returncode == 1
+    assert "is the same VM as one" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("group: db", "group: dbb", "did you mean db?"),
+        ("workloads.oltp.delay", "workloads.oltp.dely", "did you mean workloads.oltp.delay"),
+    ],
+)
+def test_a_plan_that_does_not_fit_its_scenario_is_named_with_its_key(cli, ssh, old, new, words):
+    calibrate = "calibrate: {step: {threads: 1}, free: [workloads.oltp.delay.mean=1ms..40ms]}\n"
+    path = write_plan(ssh, "one", more=calibrate, steps="{threads: [1]}")
+    path.write_text(path.read_text().replace(old, new))
+    done = cli("benchmark", "predict", "plan.yaml", "-o", "run")
+    assert done.returncode == 2
+    assert "--> plan.yaml" in done.stderr
+    assert words in done.stderr
+    assert "--free" not in done.stderr
+
+
+def test_a_folder_that_only_has_a_plan_is_no_campaign(cli, ssh):
+    write_plan(ssh, "one", steps="{threads: [1]}")
+    done = cli("benchmark", "report", ".")
+    assert done.returncode == 2
+    assert "no state.json in it" in done.stderr

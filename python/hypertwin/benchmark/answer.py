@@ -25,8 +25,7 @@ from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.shell import Shells
 from hypertwin.calibration import file as calibration_file
 from hypertwin.documents import benchmark as documents
-from hypertwin.errors import ScenarioError, fail
-from hypertwin.execution.options import Runs
+from hypertwin.errors import HypertwinError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.extras import installed, needs
 from hypertwin.run import LabelledProgress, Progress
@@ -80,7 +79,7 @@ def predict_benchmark(plan: str | Path, options: Predict) -> Benchmark:
     )
     found = {} if options.calibration is None else calibration_file.read(options.calibration)
     scenario = scenario.with_overrides(found) if found else scenario
-    prediction.check(asked, scenario)
+    prediction.check(asked, scenario, str(plan))
     folder = Folder.create(Path(options.out), asked, scenario, Path(plan).parent)
     if asked.calibrate is None or found:
         with running(**options.where):
@@ -117,14 +116,20 @@ def run_benchmark(folder: str | Path, options: Execute) -> Benchmark:
         if options.clean:
             work.remove()
             return Benchmark(_document(place, plan))
-        if work.pending() or place.predicted() is None:
+        failed: HypertwinError | None = None
+        if place.predicted() is None or (options.until is None and work.pending()):
             work.check(install=options.install)
             place.change(check=_checked(plan, work.checked) if work.checked else None)
             _measured(work, place, plan, options)
         if not options.keep and options.until is None:
-            work.remove()
-        document = _document(place, plan, propose=True, options=options)
+            try:
+                work.remove()
+            except HypertwinError as error:
+                failed = error  # what was measured is written first
+        document = _document(place, plan, propose=True)
     _write(place, document, plan)
+    if failed is not None:
+        raise failed
     return Benchmark(document)
 
 
@@ -210,7 +215,7 @@ def _labelled(label: str, progress: LabelledProgress) -> Callable[[int, int], No
     return lambda done, total: progress(label, done, total)
 
 
-def _document(place: Folder, plan: Plan, *, propose: bool = False, options: Runs | None = None) -> documents.Benchmark:
+def _document(place: Folder, plan: Plan, *, propose: bool = False) -> documents.Benchmark:
     """Return the whole answer."""
     predicted = place.predicted()
     before = [] if predicted is None else list(predicted["measured_before"])
@@ -247,6 +252,8 @@ def _document(place: Folder, plan: Plan, *, propose: bool = False, options: Runs
     }
     proposals, notes = _proposals(place, plan, runs) if propose and not found["missing"] else ([], [])
     found["proposals"] = proposals
+    if predicted is not None and predicted["plan_sha256"] != hashlib.sha256(plan.text.encode()).hexdigest():
+        notes = ["The plan was changed after the prediction, so both may have different loads.", *notes]
     found["notes"] = [*notes, *_notes(found)]
     return found
 

@@ -97,11 +97,12 @@ class Campaign:
         # the folder is known before it is made, so that a campaign that ends now can remove it
         self.folder.change(touched=[target.name for target in places])
         done = 0
-        with self._all(waiting, self._prepare) as finished:
+        with self._guarded(waiting), self._all(waiting, self._prepare) as finished:
             for target in finished:
                 done += 1
                 ready.add(target.name)
-                self.folder.change(prepared=sorted(ready))
+                with _STATE:
+                    self.folder.change(prepared=sorted(ready))
                 self._say("making data", done, len(waiting))
 
     def _prepare(self, target: Target) -> None:
@@ -124,26 +125,36 @@ class Campaign:
             self.folder.change(filling=sorted(filling))
 
     def remove(self) -> None:
-        """Remove data and work folders from all targets and hosts."""
+        """Remove data and work folders from all targets and hosts, also if one of them fails.
+
+        Raises CampaignError with each that failed. What is left there can be removed later.
+        """
         self.stop()
-        touched = self.folder.state.get("touched", [])
-        places = [each for each in (*self.plan.targets, *self.plan.hosts) if each.name in touched]
-        with self._all(places, self._remove) as finished:
-            for target in finished:
-                with _STATE:
-                    state = self.folder.state
-                    left = {key: [name for name in state.get(key, []) if name != target.name] for key in _LISTS}
-                    self.folder.change(**left)
+        failed: list[str] = []
+
+        def end(target: Target) -> None:
+            try:
+                self._remove(target)
+            except (CampaignError, TargetError) as error:
+                failed.append(str(error))
+
+        with self._all(self._touched(), end) as finished:
+            for _ in finished:
+                pass
+        if failed:
+            raise CampaignError("\n".join(sorted(failed)))
 
     def _remove(self, target: Target) -> None:
-        text = self.plan.load.cleanup(target) if target in self.plan.targets else ""
-        done = self.shells.run(target, scripts.remove(self._work(target), text, REMOVE_S), REMOVE_S, self._secrets())
+        is_target = target in self.plan.targets
+        text = scripts.remove(self._work(target), self.plan.load.cleanup(target) if is_target else "", REMOVE_S)
+        done = self.shells.run(target, text, REMOVE_S, self._secrets() if is_target else None)
         self._done(target, done, "its data cannot be removed")
+        with _STATE:
+            state = self.folder.state
+            self.folder.change(**{key: [name for name in state.get(key, []) if name != target.name] for key in _LISTS})
 
     def stop(self) -> None:
         """End all loads of this campaign. Those that do not answer are left to their time limits."""
-        touched = self.folder.state.get("touched", [])
-        places = [each for each in (*self.plan.targets, *self.plan.hosts) if each.name in touched]
 
         def end(target: Target) -> None:
             try:
@@ -152,7 +163,12 @@ class Campaign:
                 return
 
         with ThreadPoolExecutor(max_workers=32) as pool:
-            list(pool.map(end, places))
+            list(pool.map(end, self._touched()))
+
+    def _touched(self) -> list[Target]:
+        """Return the targets and hosts on which the campaign has made anything."""
+        touched = self.folder.state.get("touched", [])
+        return [each for each in (*self.plan.targets, *self.plan.hosts) if each.name in touched]
 
     # ---- runs
 
@@ -206,7 +222,7 @@ class Campaign:
         self.folder.change(first=started)
         answers: dict[str, Done] = {}
         with (
-            self._guarded(begin, [*targets, *plan.hosts]),
+            self._guarded([*targets, *plan.hosts]),
             self._all([*targets, *plan.hosts, *plan.esxi], work, answers) as finished,
         ):
             for _ in finished:
@@ -339,7 +355,7 @@ class Campaign:
         return {each.name: each.cgroup for each in self.plan.targets if each.host == host.name and each.cgroup}
 
     def _work(self, target: Target) -> Work:
-        return Work(target.folder, self.folder.state["id"])
+        return _work(target, self.folder.state["id"])
 
     def _secrets(self) -> dict[str, str]:
         """Return the password of the database, from the environment. Raises CampaignError if it is not there."""
@@ -381,15 +397,19 @@ class Campaign:
         try:
             yield finished()
         except BaseException:
-            self.shells.kill()
-            self.stop()
+            # again until nothing runs, because a thread can be between two commands
+            left = {each for each in futures if not each.cancel()}
+            while left:
+                self.shells.kill()
+                self.stop()
+                left = wait(left, timeout=0.5).not_done
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
     @contextmanager
-    def _guarded(self, begin: float, places: Sequence[Target]) -> Iterator[None]:
-        """Watch the guards during a run."""
+    def _guarded(self, places: Sequence[Target]) -> Iterator[None]:
+        """Watch the guards while data are made, or during a run."""
         over = threading.Event()
         self._guard = ""
 
@@ -427,19 +447,17 @@ _STATE = threading.Lock()
 
 def commands(plan: Plan, shells: Shells, id: str = "ID") -> Iterator[tuple[str, str, str]]:
     """Yield every command of a campaign with its purpose and its shell text, without running any."""
-    first, step = plan.targets[0], plan.steps[0]
-    work = Work(first.folder, id)
     for target in (*plan.targets, *plan.hosts):
         words = " ".join(shells.words(target))
         yield f"check {target.name}", words, scripts.facts(plan.load.programs(), target.folder, checks.PROBE_S)
     for target in plan.targets:
-        work = Work(target.folder, id)
+        work = _work(target, id)
         words = " ".join(shells.words(target))
         text = scripts.begin(work) + scripts.prepare(work, plan.load.prepare(target), PREPARE_S)
         yield f"make data on {target.name}", words, text
     for step in plan.steps:
         for target in plan.targets[: step.vms]:
-            work = Work(target.folder, id)
+            work = _work(target, id)
             run, warm = (plan.load.run(step, target, each) for each in (plan.duration_s, plan.warmup_s))
             text = scripts.measure(
                 work,
@@ -454,8 +472,12 @@ def commands(plan: Plan, shells: Shells, id: str = "ID") -> Iterator[tuple[str, 
     for host in plan.esxi:
         yield f"observe {host.name}", " ".join(shells.words(host)), esxi.command(host, plan.duration_s)
     for target in plan.targets:
-        text = scripts.remove(Work(target.folder, id), plan.load.cleanup(target), REMOVE_S)
+        text = scripts.remove(_work(target, id), plan.load.cleanup(target), REMOVE_S)
         yield f"remove data from {target.name}", " ".join(shells.words(target)), text
+
+
+def _work(target: Target, id: str) -> Work:
+    return Work(target.folder, f"{id}-{target.name}")
 
 
 def _counters(files: Mapping[str, bytes]) -> Counters | None:

@@ -152,7 +152,7 @@ def _parsed(name: str, text: str) -> Facts | None:
     return Facts(
         name=name,
         hostname=first.get("hostname", ""),
-        identity=tuple(first.get(key, "") for key in ("guest or host", "boot", "net")),
+        identity=tuple(first.get(key, "") for key in ("system", "boot", "net")),
         boot=first.get("boot", ""),
         kernel=first.get("kernel", ""),
         cpus=cpus,
@@ -229,7 +229,7 @@ def _same(plan: Plan, facts: Mapping[str, Facts]) -> Iterator[Finding]:
     """Yield targets that are one VM, and programs of different versions."""
     seen: dict[tuple[str, ...], str] = {}
     for target in plan.targets:
-        if target.name in facts and (target.address != LOCAL or len(plan.targets) == 1):
+        if target.name in facts:
             other = seen.setdefault(facts[target.name].identity, target.name)
             if other != target.name:
                 text = f"is the same VM as {other}"

@@ -66,11 +66,13 @@ class Folder:
     def create(path: Path, plan: Plan, scenario: Scenario, base: Path) -> Folder:
         """Make a new folder with plan and scenario. Files that the plan names are relative to `base`.
 
-        Raises OutputExistsError if the folder has a campaign already.
+        Raises OutputExistsError if there is anything in the folder.
         """
         folder = Folder(path)
-        if (path / PLAN).exists():
+        if (path / STATE).exists():
             raise writing.OutputExistsError(f"{path} has a campaign; name another folder, or resume it")
+        if path.is_dir() and any(path.iterdir()):
+            raise writing.OutputExistsError(f"{path} is not empty; name a new folder")
         writing.make(path)
         folder.write(SCENARIO, scenario.to_yaml())
         folder.write_json(
@@ -82,9 +84,10 @@ class Folder:
     @staticmethod
     def open(path: Path) -> Folder:
         """Return the folder of a campaign. Raises ScenarioError if it is none."""
-        if not (path / PLAN).is_file():
+        lacks = next((name for name in (PLAN, STATE) if not (path / name).is_file()), None)
+        if lacks is not None:
             hint = "`hypertwin benchmark predict PLAN.yaml -o FOLDER` makes one"
-            fail("not-a-campaign", "", "no plan.yaml in it", "the folder of a campaign", hint, str(path))
+            fail("not-a-campaign", "", f"no {lacks} in it", "the folder of a campaign", hint, str(path))
         return Folder(path)
 
     def plan(self) -> Plan:

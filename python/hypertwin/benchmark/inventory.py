@@ -14,8 +14,11 @@ from typing import Any
 
 from hypertwin import yaml_file
 from hypertwin.errors import fail
+from hypertwin.yaml_fields import shown
 
 MAX_HOSTS = 10_000
+MAX_DEPTH = 20
+"""Maximum depth of groups in groups."""
 
 _SECTION = re.compile(r"\[([^\]:]{1,200})(?::(children|vars))?\]")
 _RANGE = re.compile(r"\[([0-9]{1,6}):([0-9]{1,6})\]")
@@ -29,13 +32,28 @@ def read(path: Path, group: str | None) -> dict[str, Any]:
     text = yaml_file.read_text(path)
     groups = _of_yaml(text, path) if path.suffix in (".yaml", ".yml", ".json") else _of_ini(text, path)
     names = list(dict.fromkeys(_members(groups, group or "all", path, ())))
-    variables: dict[str, dict[str, str]] = {}
-    for entry in groups.values():
-        for name, own in entry["hosts"].items():
-            variables.setdefault(name, {}).update({**entry["vars"], **own})
+    variables = _variables(groups, path)
     if not names:
         fail("source-lacks", "", "no host", "at least one host", "name another group", str(path))
     return {name: _target(name, variables.get(name, {})) for name in names}
+
+
+def _variables(groups: Mapping[str, Any], path: Path) -> dict[str, dict[str, str]]:
+    """Return the variables of each host: of all, of its groups from the outermost inwards, and its own."""
+    depths = dict.fromkeys(groups, 1) | ({"all": 0} if "all" in groups else {})
+    for _ in range(MAX_DEPTH):
+        for name, entry in groups.items():
+            for child in entry["children"]:
+                if child in depths and child != "all":
+                    depths[child] = min(MAX_DEPTH, max(depths[child], depths[name] + 1))
+    found: dict[str, dict[str, str]] = {}
+    for name in sorted(groups, key=lambda each: (depths[each], each)):
+        for host in set(_members(groups, name, path, ())) if groups[name]["vars"] else ():
+            found.setdefault(host, {}).update(groups[name]["vars"])
+    for entry in groups.values():
+        for host, own in entry["hosts"].items():
+            found.setdefault(host, {}).update(own)
+    return found
 
 
 def _target(name: str, variables: Mapping[str, str]) -> dict[str, Any]:
@@ -89,10 +107,15 @@ def _of_ini(text: str, path: Path) -> dict[str, Any]:
                 fail("bad-source", "", str(error), "a name and KEY=VALUE", "check the quotes", str(path), number)
             for each in _expanded(name):
                 groups[current]["hosts"][each] = dict(word.split("=", 1) for word in words if "=" in word)
-                count += 1
-            if count > MAX_HOSTS:
-                fail("source-too-large", "", "more hosts", f"at most {MAX_HOSTS}", "name a group", str(path), number)
+                count = _counted(count, path, number)
     return groups
+
+
+def _counted(count: int, path: Path, line: int | None = None) -> int:
+    """Return the number of hosts with one more. Raises ScenarioError if there are too many."""
+    if count >= MAX_HOSTS:
+        fail("source-too-large", "", "more hosts", f"at most {MAX_HOSTS}", "write a smaller inventory", str(path), line)
+    return count + 1
 
 
 def _expanded(name: str) -> Iterator[str]:
@@ -102,24 +125,33 @@ def _expanded(name: str) -> Iterator[str]:
         yield name
         return
     first, last = int(found[1]), int(found[2])
-    for number in range(first, min(last, first + MAX_HOSTS) + 1):
+    for number in range(first, last + 1):
         yield from _expanded(f"{name[: found.start()]}{number:0{len(found[1])}d}{name[found.end() :]}")
 
 
 def _of_yaml(text: str, path: Path) -> dict[str, Any]:
     data = yaml_file.parse(text, str(path)).root.data()
     groups: dict[str, Any] = {}
+    count = 0
+
+    def part(name: str, entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        value = entry.get(key) or {}
+        if not isinstance(value, dict):
+            fail("bad-source", f"{name}.{key}", shown(value), "a mapping", f"{key}: {{db1: {{}}}}", str(path))
+        return value
 
     def visit(name: str, entry: object, depth: int) -> None:
+        nonlocal count
         own = groups.setdefault(name, _group())
-        if not isinstance(entry, dict) or depth > 20:
+        if not isinstance(entry, dict) or depth > MAX_DEPTH:
             return
-        for host, variables in (entry.get("hosts") or {}).items():
+        for host, variables in part(name, entry, "hosts").items():
             told = variables if isinstance(variables, dict) else {}
             for each in _expanded(str(host)):
                 own["hosts"][each] = {str(key): str(value) for key, value in told.items()}
-        own["vars"].update({str(key): str(value) for key, value in (entry.get("vars") or {}).items()})
-        for child, below in (entry.get("children") or {}).items():
+                count = _counted(count, path)
+        own["vars"].update({str(key): str(value) for key, value in part(name, entry, "vars").items()})
+        for child, below in part(name, entry, "children").items():
             own["children"].append(str(child))
             visit(str(child), below, depth + 1)
 

@@ -7,15 +7,17 @@ percentages have no promise.
 
 from __future__ import annotations
 
-import itertools
+import math
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hypertwin.benchmark import limits
 from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.prediction import FIGURES, TITLES, UNITS
 from hypertwin.benchmark.step import Step
 from hypertwin.documents import benchmark as documents
+from hypertwin.ingest.outside import number
 from hypertwin.model_error.kinds import kind_of
 from hypertwin.report.metrics import catalogue_key
 
@@ -37,8 +39,7 @@ def step(
     """Return a step with its runs, compared with its prediction."""
     keys = [key for key in FIGURES if runs and all(key in run["figures"] for run in runs)]
     shown = {} if predicted is None else predicted["figures"]
-    rate = of.values.get("rate")
-    asked = float(rate) * of.vms if isinstance(rate, int | float) else None
+    asked = _asked(of, {} if predicted is None else predicted["set"])
     kind, evidence = limits.limit(runs, asked, io=plan.load.percentile.startswith("io_"))
     said = None if predicted is None else predicted["limit"]
     return {
@@ -55,9 +56,21 @@ def step(
             "evidence": evidence,
             "predicted": None if said is None else said["kind"],
             "predicted_text": "" if said is None else said["text"],
-            "right": said["kind"] == kind if said is not None and any(run["views"] for run in runs) else None,
+            "right": limits.agrees(said["kind"], kind, paced=asked is not None)
+            if said is not None and any(run["views"] for run in runs)
+            else None,
         },
     }
+
+
+def _asked(of: Step, settings: Mapping[str, Any]) -> float | None:
+    """Return the asked work per second of all VMs together, or None for a closed loop.
+
+    The scenario has the rate of a whole VM, but a step of fio has that of one job and direction.
+    """
+    rate = next((value for path, value in settings.items() if path.endswith(".rate")), of.values.get("rate"))
+    found = number(str(rate).partition(" ")[0])
+    return None if found is None else found * of.vms
 
 
 def compared(key: str, values: Sequence[float], predicted: documents.PredictedFigure | None) -> documents.Compared:
@@ -135,29 +148,36 @@ def scores(steps: Sequence[documents.Step]) -> list[documents.Score]:
     return found
 
 
-def knee(amounts: Sequence[tuple[str, float, float]]) -> str | None:
+def knee(amounts: Sequence[tuple[str, object, float, float]]) -> str | None:
     """Return the title of the first step beyond the knee, or None if throughput grows with the load up to the end.
 
-    Each step has a title, its load and its throughput. Steps are sorted by load first.
+    Each step has a title, its kind of load, its amount of load and its throughput. Only steps of one kind are compared,
+    in the order of their amounts.
     """
-    ordered = sorted(amounts, key=lambda each: each[1])
-    for (_, load, done), (title, more, then) in itertools.pairwise(ordered):
+    ordered = sorted(amounts, key=lambda each: each[2])
+    last: dict[object, tuple[float, float]] = {}
+    for title, kind, more, then in ordered:
+        load, done = last.get(kind, (0.0, 0.0))
         if more > load > 0 and done > 0 and then / done - 1 < KNEE * (more / load - 1):
             return title
+        last[kind] = more, then
     return None
 
 
-def loads(steps: Sequence[documents.Step], of: str) -> list[tuple[str, float, float]]:
-    """Return title, load and throughput of each step. `of` is `measured` or `predicted`."""
-    found = []
+def loads(steps: Sequence[documents.Step], of: str) -> list[tuple[str, object, float, float]]:
+    """Return title, kind, amount and throughput of each step for `knee`. `of` is `measured` or `predicted`.
+
+    The amount is the rate, or the number of requests under way.
+    """
+    found: list[tuple[str, object, float, float]] = []
     for each in steps:
-        amount = float(each["vms"])
-        for key in ("threads", "depth", "rate", "jobs"):
-            value = each["values"].get(key)
-            amount *= float(value) if isinstance(value, int | float) else 1.0
+        values = each["values"]
+        keys = ("rate", "jobs") if "rate" in values else ("threads", "depth", "jobs")
+        amount = math.prod([float(each["vms"]), *(float(values[key]) for key in keys if key in values)])
+        kind = tuple(sorted((key, value) for key, value in values.items() if key in ("block", "read_pct", "rw")))
         done = next((figure[of] for figure in each["figures"] if figure["kind"] == "throughput"), None)  # type: ignore[literal-required]
         if done is not None:
-            found.append((each["title"], amount, float(done)))
+            found.append((each["title"], kind, amount, float(done)))
     return found
 
 

@@ -15,6 +15,8 @@ STOLEN_PCT = 10.0
 """Steal time of a guest from which the CPUs of its host are the limit."""
 DISK_PCT = 95.0
 """Share of time with I/O outstanding from which a disk is the limit of a load of I/Os."""
+UNSEEN = frozenset(("memory", "controller", "fabric", "devices", "storage-cpu", "network", "client", "latency"))
+"""Limits of which CPUs and disks of guests and hosts show only that no CPU is full."""
 KEPT_PCT = 97.0
 """Share of an asked rate from which the rate is met."""
 
@@ -26,18 +28,33 @@ def limit(runs: Sequence[Run], rate: float | None, *, io: bool) -> tuple[LimitKi
     """
     guests, hosts = (_means(runs, kind) for kind in ("guest", "host"))
     done = _mean([run["figures"].get("throughput_per_s", run["figures"].get("iops")) for run in runs])
-    if rate is not None and done is not None and 100 * done >= KEPT_PCT * rate:
-        return "nothing", f"{100 * done / rate:.0f}% of the asked rate was done"
-    full = next(_full(guests, hosts, io=io), None)
+    full = next(_full(guests, hosts), None)
     if full is not None:
         return full
+    if rate is not None and done is not None and 100 * done >= KEPT_PCT * rate:
+        return "nothing", f"{100 * done / rate:.0f}% of the asked rate was done"
+    for each in (*guests, *hosts) if io else ():
+        if (each["disk_util_pct"] or 0) >= DISK_PCT:
+            share = f"{each['disk_util_pct']:.0f}% of the time"
+            return "devices", f"the busiest disk of {each['name']} had I/O outstanding {share}"
     busiest = max((each["busy_pct"] for each in (*guests, *hosts) if each["busy_pct"] is not None), default=None)
     known = "nothing is known to be full" if busiest is None else f"no CPU was more than {busiest:.0f}% busy"
     return "latency", known
 
 
-def _full(guests: Sequence[View], hosts: Sequence[View], *, io: bool) -> Iterator[tuple[LimitKind, str]]:
-    """Yield the exhausted resources, the one that explains most first."""
+def agrees(predicted: LimitKind, measured: LimitKind, *, paced: bool) -> bool | None:
+    """Return whether a predicted limit is the measured one, or None if counters cannot tell both apart.
+
+    A closed loop of I/Os always has one outstanding, on a full disk as on one that only takes its time.
+    """
+    if predicted == measured:
+        return True
+    unseen = predicted in UNSEEN or (predicted == "nothing" and not paced)
+    return None if measured in ("latency", "devices") and unseen else False
+
+
+def _full(guests: Sequence[View], hosts: Sequence[View]) -> Iterator[tuple[LimitKind, str]]:
+    """Yield the CPUs that are full, those that explain most first. As for the twin, they count before a met rate."""
     for each in guests:
         if (each["throttled_pct"] or 0) >= THROTTLED_PCT:
             yield "cpu-limit", f"{each['name']} used up its CPU quota in {each['throttled_pct']:.0f}% of periods"
@@ -50,10 +67,6 @@ def _full(guests: Sequence[View], hosts: Sequence[View], *, io: bool) -> Iterato
     for each in guests:
         if (each["busy_pct"] or 0) >= FULL_PCT:
             yield "guest-cpu", f"the CPUs of {each['name']} were {each['busy_pct']:.0f}% busy"
-    for each in (*guests, *hosts) if io else ():
-        if (each["disk_util_pct"] or 0) >= DISK_PCT:
-            share = f"{each['disk_util_pct']:.0f}% of the time"
-            yield "devices", f"the busiest disk of {each['name']} had I/O outstanding {share}"
 
 
 def _means(runs: Sequence[Run], kind: str) -> list[View]:

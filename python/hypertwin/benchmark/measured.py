@@ -10,30 +10,33 @@ from hypertwin.benchmark.counters import Counters
 from hypertwin.benchmark.load import Figures
 from hypertwin.benchmark.load.generator import percentiles
 from hypertwin.documents.benchmark import View
+from hypertwin.model_error.kinds import kind_of
 from hypertwin.report.metrics import CATALOGUE
 
 SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed and "group" in metric.scopes)
-"""Figures of which a group has the sum. Of others it has a mean, weighted by work."""
+"""Figures of which a group has the sum. Of others it has a mean."""
 MAX_SKEW_MS = 250.0
 """Difference between first and last start from which a run counts as disturbed."""
 
 
 def together(vms: Mapping[str, Figures]) -> dict[str, float]:
-    """Return the figures of all VMs together, for keys that all have.
+    """Return the figures of all VMs together, for keys that all have: sums, or means.
 
-    Percentiles come from the histograms of all. Without them, they are means weighted by work.
+    Means of times are weighted by work. Percentiles come from the histograms of all; without them, they are such means.
     """
     each = list(vms.values())
     keys = [key for key in each[0].values if all(key in other.values for other in each)] if each else []
     work = [figures.values.get("throughput_per_s", figures.values.get("iops", 1.0)) for figures in each]
     total = sum(work)
-    found = {
-        key: sum(figures.values[key] for figures in each)
-        if key in SUMS
-        else sum(figures.values[key] * weight for figures, weight in zip(each, work, strict=True)) / total
-        for key in keys
-        if key in SUMS or total > 0
-    }
+    found: dict[str, float] = {}
+    for key in keys:
+        values = [figures.values[key] for figures in each]
+        if key in SUMS:
+            found[key] = sum(values)
+        elif kind_of(key) == "usage":
+            found[key] = sum(values) / len(values)
+        elif total > 0:
+            found[key] = sum(value * weight for value, weight in zip(values, work, strict=True)) / total
     merged: Counter[float] = Counter()
     for figures in each:
         if figures.histogram is None:

@@ -149,18 +149,16 @@ class _Reader(Fields):
         scenario = self._text(data.get("scenario"), "scenario", "scenario: scenario.yaml")
         group = self._text(data.get("group"), "group", "group: db")
         exclude = self._texts(data.get("exclude"), "exclude")
-        targets = tuple(self._targets(data, exclude))
-        hosts, of_esxi = self._hosts(data.get("hosts"))
-        for index, target in enumerate(targets):
-            observed = {each.name for each in (*hosts, *of_esxi)}
-            if target.host not in (None, *observed) and data.get("telemetry") is None:
-                allowed = ", ".join(each.name for each in (*hosts, *of_esxi)) or "(no hosts in the plan)"
-                self.wrong(
-                    "unknown-reference", f"targets.{target.name}.host", str(target.host), allowed, "add it to hosts"
-                )
-            if any(other.name == target.name for other in targets[:index]):
-                self.wrong("duplicate-name", f"targets.{target.name}", target.name, "each name once", "rename one")
         load = self._load(data.get("load"))
+        targets = tuple(self._targets(data, exclude, load))
+        hosts, of_esxi = self._hosts(data.get("hosts"))
+        observed = [each.name for each in (*hosts, *of_esxi)]
+        for target in targets:
+            if target.host not in (None, *observed) and data.get("telemetry") is None:
+                path, allowed = f"targets.{target.name}.host", ", ".join(observed) or "(no hosts in the plan)"
+                self.wrong("unknown-reference", path, str(target.host), allowed, "add it to hosts")
+            if target.name in observed:
+                self.wrong("duplicate-name", f"hosts.{target.name}", target.name, "no name of a target", "rename one")
         steps = self._steps(data.get("steps"), load, len(targets))
         limits = {
             key: value
@@ -198,7 +196,7 @@ class _Reader(Fields):
             self.wrong("out-of-range", "steps", value, allowed, "take fewer steps or repeats, or a shorter duration")
         return found
 
-    def _targets(self, data: Mapping[str, Any], exclude: Sequence[str]) -> Iterator[Target]:
+    def _targets(self, data: Mapping[str, Any], exclude: Sequence[str], load: Load | None) -> Iterator[Target]:
         entries = dict(self.mapping(data.get("targets"), "targets", f"vm1: {_FORM}"))
         if data.get("inventory") is not None:
             entries = {**self._inventory(data["inventory"]), **entries}
@@ -208,7 +206,7 @@ class _Reader(Fields):
             self.wrong("out-of-range", "targets", f"{len(entries)} targets", f"at most {MAX_TARGETS}", "remove some")
             return
         for name, entry in entries.items():
-            target = self._target(name, entry, f"targets.{name}", TARGET_KEYS)
+            target = self._target(name, entry, f"targets.{name}", TARGET_KEYS, load)
             hit = next((each for each in exclude if excluded(target, each)), None)
             if hit is not None:
                 hint = f"`exclude` has {hit}: remove the target, or the pattern"
@@ -225,10 +223,10 @@ class _Reader(Fields):
                 self.wrong("unknown-value", f"hosts.{name}.kind", shown(kind), allowed, f"kind: {esxi.KIND}")
                 continue
             keys = ESXI_KEYS if kind == esxi.KIND else (*HOST_KEYS, "kind")
-            found[kind].append(self._target(name, entry, f"hosts.{name}", keys))
+            found[kind].append(self._target(name, entry, f"hosts.{name}", keys, None))
         return tuple(found[HOST_KINDS[0]]), tuple(found[esxi.KIND])
 
-    def _target(self, name: str, entry: object, path: str, keys: Sequence[str]) -> Target:
+    def _target(self, name: str, entry: object, path: str, keys: Sequence[str], load: Load | None) -> Target:
         if isinstance(entry, str):
             entry = {"address": entry}
         found = self.mapping(entry, path, _FORM)
@@ -255,7 +253,7 @@ class _Reader(Fields):
             vm=self._optional(found.get("vm"), f"{path}.vm"),
             hostname=self._optional(found.get("hostname"), f"{path}.hostname"),
             cgroup=cgroup,
-            options=dict(self.mapping(found.get("options"), f"{path}.options", "{mysql-socket: /run/mysqld.sock}")),
+            options={} if load is None else load.read_options(found.get("options"), self, f"{path}.options"),
             command=self._optional(found.get("command"), f"{path}.command"),
             collect=self._texts(found.get("collect"), f"{path}.collect"),
         )
@@ -312,6 +310,8 @@ class _Reader(Fields):
             self.wrong(
                 "wrong-type" if value is not None else "missing-key", "steps", shown(value), form, f"steps: {form}"
             )
+        if value is not None and not entries and not self.mistakes:
+            self.wrong("wrong-type", "steps", shown(value), form, f"steps: {form}")
         steps = [self._step(path, entry, load, targets) for path, entry in entries]
         for index, step in enumerate(steps):
             if step in steps[:index]:
@@ -319,12 +319,14 @@ class _Reader(Fields):
         return tuple(steps)
 
     def _step(self, path: str, entry: Mapping[str, Any], load: Load | None, targets: int) -> Step:
-        vms = self._whole(entry.get("vms", 1), 1, max(targets, 1), f"{path}.vms")
+        vms = entry.get("vms", 1)
+        self._whole(1 if vms is None else vms, 1, max(targets, 1), f"{path}.vms")
         values = {key: value for key, value in entry.items() if key != "vms"}
         for key, value in values.items():
             if load is not None and key in load.step_keys:
                 load.check_step(key, value, self, f"{path}.{key}")
-        return Step(int(vms or 1), values)
+        # a wrong number stays, so that the step is not also reported as a duplicate of another
+        return Step(int(vms) if isinstance(vms, int | float) and abs(vms) < MAX_STEPS else 1, values)
 
     def _within(self, steps: Sequence[Step], limits: Mapping[str, float]) -> None:
         """Check that no step has more load than the limits."""

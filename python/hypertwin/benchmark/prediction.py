@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from hypertwin import _core
+from hypertwin import _core, naming
 from hypertwin.benchmark import folder as folders
 from hypertwin.benchmark.plan import Plan
 from hypertwin.calibration import parameters
 from hypertwin.documents.benchmark import PredictedFigure, PredictedStep, Prediction
-from hypertwin.errors import Argument, fail
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.extras import needs
 from hypertwin.frame import flatten
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
@@ -32,17 +33,26 @@ UNITS = {metric.key: metric.unit for metric in _OF_GROUPS}
 TITLES = {metric.key: metric.name for metric in _OF_GROUPS}
 
 
-def check(plan: Plan, scenario: Scenario) -> None:
-    """Raise ScenarioError if a step cannot be simulated, or a parameter not fitted, with the scenario."""
+def check(plan: Plan, scenario: Scenario, file: str) -> None:
+    """Raise ScenarioError if a step cannot be simulated, or a parameter not fitted, with the scenario.
+
+    `file` is the name of the plan in messages.
+    """
     groups = list(scenario.data["vms"])
     if plan.group not in groups:
         listed = ", ".join(groups[:12])
-        fail("unknown-reference", "group", plan.group, listed, "name a group of VMs", Argument("plan"))
+        hint = naming.hint(plan.group, groups, "name a group of VMs")
+        fail("unknown-reference", "group", plan.group, listed, hint, file)
     for step in plan.steps:
         load(scenario, plan.load.settings(step, scenario, plan.group))
     if plan.calibrate is not None:
         needs("calibrate", "the calibration step")
-        parameters.parse(plan.calibrate.free, scenario)
+        try:
+            parameters.parse(plan.calibrate.free, scenario)
+        except ScenarioError as error:
+            raise ScenarioError.of(
+                replace(each, path="calibrate.free", value=each.value, file=file) for each in error.mistakes
+            ) from None
 
 
 def predict(

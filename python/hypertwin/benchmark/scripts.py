@@ -21,7 +21,7 @@ KILL_S = 5
 SLACK_S = 30.0
 """Time beyond the length of a run after which it is ended."""
 
-_FRAME = re.compile(rb"@@ ([a-z0-9_.-]{1,60}) ([0-9]{1,12})\n")
+_FRAME = re.compile(rb"@@ (%s|extra-[0-9]{1,3}) ([0-9]{1,12})\n" % "|".join(map(re.escape, FILES)).encode())
 _HEAD = "set -u\nLC_ALL=C; export LC_ALL\numask 077\n"
 _MEMBERS = (
     'members() { cat /proc/[0-9]*/stat 2>/dev/null | sed "s/^\\([0-9]*\\) (.*) /\\1 /"'
@@ -38,7 +38,7 @@ class Work:
     folder: str
     """Parent folder."""
     id: str
-    """Identifier of the campaign."""
+    """Identifier of the campaign, and name of the target or host: two of them can be one computer."""
 
     @property
     def path(self) -> str:
@@ -52,7 +52,7 @@ class Work:
 
 
 def frames(output: bytes) -> dict[str, bytes]:
-    """Return the files in the output of a script. A cut frame has what arrived."""
+    """Return the files in the output of a measurement, up to an unknown name. A cut frame has what arrived."""
     found: dict[str, bytes] = {}
     at = 0
     while match := _FRAME.match(output, at):
@@ -99,11 +99,7 @@ def versions(programs: Iterable[str]) -> str:
 
 def begin(work: Work) -> str:
     """Return shell text that makes the work folder, or finds the one of this campaign."""
-    return (
-        f"{_HEAD}mkdir {work.quoted} 2>/dev/null || [ -f {work.quoted}/owner ] || "
-        f'{{ echo "{work.path} exists and is not of this campaign" >&2; exit 3; }}\n'
-        f"echo {work.id} > {work.quoted}/owner\n"
-    )
+    return f"{_HEAD}mkdir {work.quoted} || {_own(work)}"
 
 
 def prepare(work: Work, text: str, limit_s: float) -> str:
@@ -181,8 +177,7 @@ def stop(work: Work) -> str:
 def remove(work: Work, text: str, limit_s: float) -> str:
     """Return shell text that removes the data of a load, and the work folder."""
     return (
-        f"{_HEAD}[ -d {work.quoted} ] || exit 0\ncd {work.quoted} || exit 3\n"
-        f'[ "$(cat owner)" = {work.id} ] || {{ echo "{work.path} is not of this campaign" >&2; exit 3; }}\n'
+        f"{_HEAD}[ -e {work.quoted} ] || [ -L {work.quoted} ] || exit 0\n{_own(work)}cd {work.quoted} || exit 3\n"
         f"{_exported()}printf '%s' {shlex.quote(_failing(text))} > cleanup.sh\n"
         f"timeout -k {KILL_S} {limit_s:.0f} sh cleanup.sh || exit 4\ncd / && rm -rf {work.quoted}\n"
     )
@@ -198,6 +193,14 @@ def snapshot_of(text: str) -> dict[str, list[str]]:
         else:
             own.append(line)
     return found
+
+
+def _own(work: Work) -> str:
+    """Return shell text that fails if the work folder is a link, or is of another user."""
+    return (
+        f"{{ [ ! -L {work.quoted} ] && [ -d {work.quoted} ] && [ -O {work.quoted} ]; }} || "
+        f'{{ echo "{work.path} is not of this campaign" >&2; exit 3; }}\n'
+    )
 
 
 def _exported() -> str:

@@ -65,7 +65,6 @@ class Shells:
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
     _addresses: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    stopped: bool = False
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Shells]:
@@ -106,8 +105,6 @@ class Shells:
         except OSError as error:
             raise TargetError(f"{target.name}: {self.words(target)[0]} cannot be run: {error.strerror}") from None
         with self._lock:
-            if self.stopped:
-                process.kill()
             self._running.add(process)
         try:
             out, err = _communicate(process, text.encode("utf-8", "surrogateescape"), limit_s + BEHIND_S, most, target)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
 LOCAL = "local"
 """Address of the computer that runs the campaign."""
@@ -31,7 +30,7 @@ class Target:
     """Expected host name, or None for any."""
     cgroup: str | None = None
     """Control group of the VM on its host, as a path below /sys/fs/cgroup."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
     """Options of the load that differ on this target."""
     command: str | None = None
     """Command that observes an ESXi host, or None for esxtop."""

@@ -163,11 +163,15 @@ def import_command(
     examples=["hypertwin benchmark report run/ --report run.html", "hypertwin benchmark report run/ --fail-on off"],
 )
 def report_command(
-    path: Campaign, fail_on: Failing = None, form: options.FormAlone = None, report: options.Report = None
+    path: Campaign,
+    fail_on: Failing = None,
+    form: options.Form = None,
+    out: options.Out = None,
+    report: options.Report = None,
 ) -> None:
     """Compare the runs of a campaign with its prediction."""
-    output.check(registry.BENCHMARK, form, None, report)
-    _show(answer.report_benchmark(path), fail_on, form, report)
+    output.check(registry.BENCHMARK, form, out, report)
+    _show(answer.report_benchmark(path), fail_on, form, report, out)
 
 
 def _run(
@@ -185,8 +189,12 @@ def _run(
 
 
 def _show(
-    found: answer.Benchmark, fail_on: list[FailOn] | None, form: output.Format | None, report: Path | None
+    found: answer.Benchmark,
+    fail_on: list[FailOn] | None,
+    form: output.Format | None,
+    report: Path | None,
+    out: Path | None = None,
 ) -> None:
     document = found.to_dict()
-    output.show(registry.BENCHMARK, document, form, report=report)
+    output.show(registry.BENCHMARK, document, form, out, report)
     output.fail_on(conditions.BENCHMARK, [each.value for each in fail_on or ()], document)

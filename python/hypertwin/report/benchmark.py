@@ -46,13 +46,14 @@ def view(found: Benchmark) -> v.View:
     of = sum(each["of"] for each in found["scores"])
     tone: v.Tone = "plain" if not of else "good" if right == of else "warn"
     knees = (
-        f"knee measured {found['knee_measured'] or 'at no step'}, predicted {found['knee_predicted'] or 'at no step'}"
+        f"knee measured at {found['knee_measured'] or 'no step'}, predicted at {found['knee_predicted'] or 'no step'}"
     )
     blind = {
         "text": "Each compared run is later than the prediction",
         "met": found["blind"] if of else None,
-        "note": f"predicted {found['predicted_at']}, SHA-256 {found['prediction_sha256']}"
-        if found["predicted_at"]
+        # the first part of the hash, because narrow pages break no word of 64 characters
+        "note": f"predicted {found['predicted_at']}, SHA-256 {found['prediction_sha256'][:16]}..."
+        if found["predicted_at"] and found["prediction_sha256"]
         else "",
     }
     whole: v.Promise = {"text": "All runs are measured", "met": not found["missing"]}
@@ -211,7 +212,9 @@ def _limits(steps: Sequence[Step]) -> Sequence[v.Block]:
             "step": step["title"],
             "measured": step["limit"]["measured"] if any(run["views"] for run in step["runs"]) else "not measured",
             "predicted": step["limit"]["predicted"] or "",
-            "verdict": None
+            "verdict": v.badge("set parameters", "note")
+            if step["calibration"]
+            else None
             if step["limit"]["right"] is None
             else v.badge("same", "good")
             if step["limit"]["right"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from hypertwin.benchmark import counters, judged, limits, measured
 from hypertwin.benchmark.load import Figures
 from hypertwin.benchmark.load.generator import percentiles
+from hypertwin.benchmark.step import Step
 from hypertwin.documents.benchmark import PredictedFigure, Run, View
 
 BEFORE = """== time
@@ -97,6 +99,11 @@ def test_figures_of_vms_are_sums_and_means_by_work():
     assert measured.together(vms) == {"throughput_per_s": 400, "response_ms_mean": 15, "response_ms_p99": 40}
 
 
+def test_use_of_cpus_is_the_mean_of_equal_vms():
+    busy, idle = ({"throughput_per_s": done, "guest_cpu_pct": pct} for done, pct in ((300, 80), (100, 40)))
+    assert measured.together({"a": Figures(busy), "b": Figures(idle)})["guest_cpu_pct"] == 60
+
+
 def test_percentiles_of_several_vms_come_from_their_histograms():
     many = Figures({"throughput_per_s": 1}, {1.0: 98, 2.0: 2})
     slow = Figures({"throughput_per_s": 1}, {50.0: 10})
@@ -123,8 +130,10 @@ def run(guest: dict[str, float | None], host: dict[str, float | None], done: flo
         ({"busy_pct": 80, "steal_pct": 30}, {"busy_pct": None}, None, False, "host-cpu"),
         ({"busy_pct": 20}, {"busy_pct": 40, "disk_util_pct": 99}, None, True, "devices"),
         ({"busy_pct": 20}, {"busy_pct": 40, "disk_util_pct": 99}, None, False, "latency"),
-        ({"busy_pct": 95}, {"busy_pct": 40}, 102, False, "nothing"),
-        ({"busy_pct": 95}, {"busy_pct": 40}, 110, False, "guest-cpu"),
+        ({"busy_pct": 85}, {"busy_pct": 40}, 102, False, "nothing"),
+        ({"busy_pct": 95}, {"busy_pct": 40}, 102, False, "guest-cpu"),  # as the twin: a full CPU counts first
+        ({"busy_pct": 85}, {"busy_pct": 40}, 110, False, "latency"),
+        ({"busy_pct": 20}, {"busy_pct": 40, "disk_util_pct": 99}, 102, True, "nothing"),
         ({}, {}, None, False, "latency"),
     ],
 )
@@ -132,6 +141,38 @@ def test_the_limit_of_a_step(guest: Any, host: Any, rate: float | None, io: bool
     found, words = limits.limit([run(guest, host)], rate, io=io)
     assert found == kind
     assert words
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "paced", "right"),
+    [
+        ("host-cpu", "host-cpu", False, True),
+        ("host-cpu", "guest-cpu", False, False),
+        ("latency", "host-cpu", False, False),
+        ("network", "host-cpu", False, False),
+        ("host-cpu", "latency", False, False),
+        ("network", "latency", False, None),  # no counter of guests or hosts shows a network
+        ("latency", "devices", False, None),  # one I/O is always outstanding
+        ("devices", "devices", False, True),
+        ("nothing", "latency", False, None),
+        ("nothing", "latency", True, False),
+        ("network", "nothing", True, False),
+    ],
+)
+def test_a_limit_is_right_wrong_or_cannot_be_told(said: Any, kind: Any, paced: bool, right: bool | None):
+    assert limits.agrees(said, kind, paced=paced) is right
+
+
+def test_the_asked_rate_is_that_of_whole_vms():
+    predicted = cast(
+        Any,
+        {"set": {"workloads.w.arrivals.io.rate": "800 /s"}, "figures": {}, "limit": {"kind": "nothing", "text": ""}},
+    )
+    runs = [cast(Any, {**run({}, {}, 1600), "figures": {"iops": 1600}})]
+    plan = cast(Any, SimpleNamespace(load=SimpleNamespace(percentile="io_latency_ms_p99")))
+    made = judged.step(plan, Step(2, {"rate": 100, "jobs": 8}), runs, predicted, calibration=False)
+    assert made["limit"]["evidence"] == "100% of the asked rate was done"
+    assert made["limit"]["right"] is True
 
 
 def predicted(value: float) -> PredictedFigure:
@@ -168,9 +209,25 @@ def test_a_figure_beside_its_prediction():
 
 
 def test_the_knee_is_the_first_step_with_less_than_half_of_the_expected_gain():
-    assert judged.knee([("one", 1, 100), ("two", 2, 195), ("four", 4, 240), ("eight", 8, 250)]) == "four"
-    assert judged.knee([("one", 1, 100), ("two", 2, 160)]) is None
+    one, two, four, eight = ("one", "", 1, 100), ("two", "", 2, 195), ("four", "", 4, 240), ("eight", "", 8, 250)
+    assert judged.knee([eight, one, two, four]) == "four"
+    assert judged.knee([("one", "", 1, 100), ("two", "", 2, 160)]) is None
+    assert judged.knee([("one", "4k", 1, 100), ("two", "64k", 2, 90), ("four", "4k", 4, 390)]) is None
     assert judged.knee([]) is None
+
+
+def test_the_load_of_a_step_is_its_rate_or_its_requests_under_way():
+    def step(vms: int, **values: object) -> Any:
+        figures = [{"kind": "latency", "measured": 3}, {"kind": "throughput", "measured": 7, "predicted": None}]
+        return {"title": "s", "vms": vms, "values": values, "figures": figures}
+
+    steps = [step(2, threads=8), step(2, threads=8, rate=50), step(3, depth=4, jobs=2, block="4k")]
+    assert judged.loads(steps, "measured") == [
+        ("s", (), 16, 7),
+        ("s", (), 100, 7),
+        ("s", (("block", "4k"),), 24, 7),
+    ]
+    assert judged.loads(steps, "predicted") == []
 
 
 def test_two_starts_far_apart_disturb_a_run():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -85,19 +86,126 @@ def test_options_of_a_database_are_in_a_file_of_the_user_alone(tmp_path: Path):
     for name in ("sysbench", "mysql"):
         (tools / name).write_text("#!/bin/sh\necho $0 $* >> said\n")
         (tools / name).chmod(0o755)
-    env = {"PATH": f"{tools}:/usr/bin:/bin", "BENCHMARK_PASSWORD": "se cret"}
+    env = {"PATH": f"{tools}:/usr/bin:/bin", "BENCHMARK_PASSWORD": 's"e #c\\ret'}
     subprocess.run(["sh", "-e", "-c", found.load.prepare(target)], env=env, cwd=tmp_path, check=True)
-    for name, line in (("sysbench.conf", "mysql-password=se cret"), ("client.cnf", "password=se cret")):
+    for name, line in (
+        ("sysbench.conf", 'mysql-password=s"e #c\\ret'),
+        ("client.cnf", r'password="s\"e #c\\ret"'),  # the client takes what follows a bare # for a comment
+    ):
         assert line in (tmp_path / name).read_text().splitlines()
         assert (tmp_path / name).stat().st_mode & 0o077 == 0
-    assert "se cret" not in (tmp_path / "said").read_text()
+    assert "ret" not in (tmp_path / "said").read_text()
     assert "CREATE DATABASE hypertwin_benchmark" in (tmp_path / "said").read_text()
+
+
+DATABASES: list[dict[str, object]] = [
+    {"kind": "sysbench"},
+    {"kind": "sysbench", "driver": "pgsql"},
+    {"kind": "pgbench"},
+]
+
+
+@pytest.mark.parametrize("load", DATABASES)
+@pytest.mark.parametrize("exists", [True, False])
+def test_only_a_database_that_the_campaign_made_is_dropped(load: dict[str, object], exists: bool, tmp_path: Path):
+    found, tools = plan(load), tmp_path / "bin"
+    target = found.targets[0]
+    tools.mkdir()
+    for name in ("sysbench", "mysql", "psql", "pgbench"):
+        (tools / name).write_text(f"""#!/bin/sh
+echo "$*" >> said
+case "$*" in *CREATE*) exit {int(exists)} ;; *prepare | *-i*) exit 9 ;; esac
+""")
+        (tools / name).chmod(0o755)
+    env = {"PATH": f"{tools}:/usr/bin:/bin"}
+    for text, code in (
+        (found.load.prepare(target), 1 if exists else 9),  # filling fails in the middle
+        (found.load.cleanup(target), 0),
+        (found.load.cleanup(target), 0),
+    ):
+        done = subprocess.run(["sh", "-e", "-c", text], env=env, cwd=tmp_path, check=False)
+        assert done.returncode == code
+    said = (tmp_path / "said").read_text()
+    assert said.count("CREATE DATABASE") == 1
+    assert said.count("DROP DATABASE") == (0 if exists else 1)
+
+
+@pytest.mark.parametrize(
+    ("blkid", "lsblk", "mount", "refused"),
+    [
+        (2, "sdb", "", False),
+        (0, "sdb", "", True),
+        (8, "sdb", "", True),
+        (2, "sdb\nsdb1", "", True),
+        (2, "sdb", "/x", True),
+    ],
+)
+def test_each_use_of_a_device_is_refused_unless_it_is_empty(
+    blkid: int, lsblk: str, mount: str, refused: bool, tmp_path: Path
+):
+    found, tools = plan({"kind": "fio", "device": "/dev/null"}), tmp_path / "bin"
+    tools.mkdir()
+    scripts_of = {
+        "blkid": f"exit {blkid}",
+        "lsblk": f"case $* in *NAME*) echo '{lsblk}' ;; *) echo '{mount}' ;; esac",
+        "fio": "touch wrote",
+    }
+    for name, text in scripts_of.items():
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    target = found.targets[0]
+    for each in (found.load.prepare(target), found.load.run(Step(1, {}), target, 1)):
+        text = each.replace("[ -b ", "[ -c ")  # /dev/null stands for a disk
+        env = {"PATH": f"{tools}:/usr/bin:/bin"}
+        done = subprocess.run(["sh", "-e", "-c", text], env=env, cwd=tmp_path, capture_output=True, check=False)
+        assert (done.returncode == 3) is refused
+        assert (tmp_path / "wrote").exists() is not refused
+        (tmp_path / "wrote").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_a_work_folder_that_is_not_its_own_is_neither_used_nor_removed(kind: str, tmp_path: Path):
+    work, other = Work(str(tmp_path), "abc"), tmp_path / "other"
+    other.mkdir()
+    (other / "precious").touch()
+    if kind == "link":
+        Path(work.path).symlink_to(other)
+    else:
+        Path(work.path).touch()
+    for text in (scripts.begin(work), scripts.remove(work, "rm -f precious\n", 9)):
+        done = subprocess.run(["sh", "-s"], input=text, text=True, capture_output=True, check=False)
+        assert done.returncode == 3
+        assert f"{work.path} is not of this campaign" in done.stderr
+    assert [path.name for path in other.iterdir()] == ["precious"]
+
+
+def test_a_campaign_finds_its_work_folder_again_and_removes_it(tmp_path: Path):
+    work = Work(str(tmp_path), "abc")
+    for text in (scripts.begin(work), scripts.begin(work), scripts.remove(work, "", 9), scripts.remove(work, "", 9)):
+        subprocess.run(["sh", "-s"], input=text, text=True, check=True)
+        assert Path(work.path).is_dir() is (text == scripts.begin(work))
+
+
+def test_a_command_keeps_braces_that_are_not_of_a_step(tmp_path: Path):
+    run = "seq {threads} | awk '{print} END {x = 1}'"
+    found = plan({"kind": "command", "run": run, "patterns": {"iops": "(1)"}})
+    text = found.load.run(Step(1, {"threads": 2}), found.targets[0], 1)
+    assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == "1\n2\n"
+
+
+@pytest.mark.parametrize(("kind", "word"), [("sysbench", "--threads="), ("pgbench", "-c ")])
+def test_a_rate_has_connections_enough_that_none_waits_for_one(kind: str, word: str):
+    found = plan({"kind": kind})
+    target = found.targets[0]
+    for values, count in (({"rate": 50}, 32), ({"rate": 50, "threads": 4}, 4), ({}, 1)):
+        assert f"{word}{count} " in found.load.run(Step(1, values), target, 1)
 
 
 @pytest.mark.parametrize(
     ("load", "step", "group", "settings"),
     [
         ("sysbench", {"threads": 8}, "db", {"workloads.oltp.arrivals.closed.population": 8, "vms.db.count": 2}),
+        ("sysbench", {}, "db", {"workloads.oltp.arrivals.closed.population": 1}),  # the generator has one thread
         ("pgbench", {"rate": 50}, "open", {"workloads.web.arrivals.open.rate": "50 /s", "vms.open.count": 2}),
         ("fio", {"depth": 16}, "io", {"workloads.fio.arrivals.io.outstanding": 16, "vms.io.count": 2}),
         ("fio", {"block": "8k"}, "io", {"workloads.fio.block": "8192 B"}),
@@ -190,3 +298,13 @@ def test_frames_of_a_cut_answer_are_what_arrived():
     assert scripts.frames(b"@@ out 3\nabc@@ rc 1\n0") == {"out": b"abc", "rc": b"0"}
     assert scripts.frames(b"@@ out 10\nabc") == {"out": b"abc"}
     assert scripts.frames(b"noise\n@@ out 1\na") == {}
+    assert scripts.frames(b"@@ out 1\na@@ .. 1\nb@@ err 1\nc") == {"out": b"a"}
+    assert scripts.frames(b"@@ extra-2 1\na@@ out 999999999999\nb") == {"extra-2": b"a", "out": b"b"}
+
+
+def test_a_pattern_takes_no_longer_on_hostile_output(tmp_path: Path):
+    found = plan({"kind": "command", "run": "x", "patterns": {"iops": "^(?:a+)+$|iops: ([0-9,]+)"}})
+    (tmp_path / "out").write_text(f"{'a' * 4000}!\niops: 5\niops: 1,200\n{'a' * 4000}!\n")
+    began = time.monotonic()
+    assert found.load.read(tmp_path / "out", found.targets[0], Step(1, {})).values == {"iops": 1200}
+    assert time.monotonic() - began < 5

@@ -63,9 +63,17 @@ def test_repeats_have_different_orders_of_the_same_steps():
         ("port: 2222", "folder: /a/../etc", "targets.b.folder", "wrong-type"),
         ("port: 2222", "cgroup: ../../x", "targets.b.cgroup", "wrong-type"),
         ("port: 2222", "host: esx", "targets.b.host", "unknown-reference"),
+        ("group: db", "group: db\nhosts: {b: esx1}", "hosts.b", "duplicate-name"),
+        ("port: 2222", "options: {mysql-password: x}", "targets.b.options.mysql-password", "password-in-plan"),
+        ("port: 2222", "options: {threads: 8}", "targets.b.options.threads", "unknown-key"),
+        ("options: {tables: 4}", "options: {threads: 8}", "load.options.threads", "unknown-key"),
+        ("vms: [1, 2]", "vms: []", "steps", "wrong-type"),
+        ("{vms: [1, 2], threads: [1, 4]}", "[]", "steps", "wrong-type"),
         ("kind: sysbench", "kind: iometer", "load.kind", "unknown-value"),
         ("kind: sysbench,", "", "load.kind", "missing-key"),
         ("options: {tables: 4}", "script: '../x;y'", "load.script", "bad-name"),
+        ("options: {tables: 4}", "script: oltp_red_only", "load.script", "unknown-value"),
+        ("options: {tables: 4}", "script: fileio", "load.script", "unknown-value"),
         ("options: {tables: 4}", "driver: oracle", "load.driver", "unknown-value"),
         ("options: {tables: 4}", "options: {mysql-password: x}", "load.options.mysql-password", "password-in-plan"),
         ("options: {tables: 4}", "options: {'a b': x}", "load.options.a b", "bad-name"),
@@ -96,6 +104,12 @@ def test_each_error_has_its_path_and_line(old: str, new: str, path: str, code: s
     assert (path, code) in found
     assert all(each.line for each in caught.value.mistakes)
     assert all(each.hint and each.allowed for each in caught.value.mistakes)
+
+
+def test_a_step_with_too_many_vms_is_one_error():
+    with pytest.raises(ScenarioError) as caught:
+        read(GOOD.replace("vms: [1, 2]", "vms: [1, 3]"))
+    assert [each.path for each in caught.value.mistakes] == ["steps.vms"]
 
 
 @pytest.mark.parametrize(
@@ -171,6 +185,37 @@ def test_an_inventory_gives_targets_of_a_group(tmp_path: Path):
     ]
     with pytest.raises(ScenarioError, match="nothing-like-it"):
         read(base.replace("INVENTORY", "{file: hosts.ini, group: nothing-like-it}"), tmp_path)
+
+
+def test_variables_of_an_inventory_go_from_all_inwards_and_a_host_has_the_last_word(tmp_path: Path):
+    (tmp_path / "hosts.ini").write_text(
+        "[db]\none\ntwo ansible_user=own\n[site:children]\ndb\n[a_site:children]\nsite\n"
+        "[db:vars]\nansible_user=inner\n[site:vars]\nansible_user=outer\nansible_port=22\n"
+        "[all:vars]\nansible_user=all\nansible_port=1\n[other]\nthree\n"
+    )
+    base = GOOD.replace("targets: {a: root@10.0.0.1, b: {address: b, port: 2222}}", "inventory: hosts.ini")
+    assert [(each.address, each.port) for each in read(base, tmp_path).targets] == [
+        ("inner@one", 22),
+        ("own@two", 22),
+        ("all@three", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("h.yaml", "all: {hosts: [a, b]}", "all.hosts"),
+        ("h.yaml", "all: {children: x}", "all.children"),
+        ("h.yaml", "all: {hosts: {'a[1:9999][1:9999]': {}}}", "more hosts"),
+        ("h.ini", "a[1:9999][1:9999]", "more hosts"),
+        ("h.ini", "[a:children]\nb\n[b:children]\na\n[a:vars]\nx=1", "no host"),
+    ],
+)
+def test_an_inventory_that_is_wrong_or_endless_is_one_error(tmp_path: Path, name: str, text: str, words: str):
+    (tmp_path / name).write_text(text)
+    base = GOOD.replace("targets: {a: root@10.0.0.1, b: {address: b, port: 2222}}", f"inventory: {name}")
+    with pytest.raises(ScenarioError, match=words):
+        read(base, tmp_path)
 
 
 def test_space_and_time_are_limits(tmp_path: Path):

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hypertwin.benchmark.load.generator import Figures, Load, OutputError, counted, number, transactional
+from hypertwin.errors import short
+from hypertwin.extras import needs
+from hypertwin.ingest.outside import number as number_in
 from hypertwin.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ FIGURES = (
     *("io_latency_ms_mean", "io_latency_ms_p99"),
 )
 MAX_PATTERN = 500
+MAX_LINE = 4096
 MAX_OUTPUT = 2**20
 """Maximum number of characters of the output that patterns search, from its end."""
 
@@ -48,7 +52,7 @@ class Command(Load):
         }
         if entry and not self.texts["run"]:
             fields.wrong("missing-key", f"{path}.run", "(missing)", "a command", "run: ./load --clients {threads}")
-        self.patterns: dict[str, re.Pattern[str]] = {}
+        self.patterns: dict[str, str] = {}
         form = "{throughput_per_s: 'tps: ([0-9.]+)'}"
         given = fields.mapping(entry.get("patterns"), f"{path}.patterns", form)
         fields.known(given, FIGURES, f"{path}.patterns.")
@@ -75,16 +79,20 @@ class Command(Load):
         return value
 
     def _pattern(self, key: str, text: object, fields: Fields, path: str) -> None:
+        allowed = f"a regular expression with one group, at most {MAX_PATTERN} characters"
+        needs("telemetry", "a benchmark")
+        import polars as pl
+
+        # its expressions take a time that grows with the text alone, whatever a target prints
         try:
-            found = re.compile(str(text)[: MAX_PATTERN + 1])
-        except re.error as error:
-            fields.wrong("bad-pattern", path, shown(text), "a regular expression", str(error))
+            groups = pl.Series([""]).str.extract_groups(str(text)[: MAX_PATTERN + 1]).struct.fields
+        except pl.exceptions.PolarsError as error:
+            fields.wrong("bad-pattern", path, shown(text), allowed, short(str(error).splitlines()[-1], 120))
             return
-        if found.groups != 1 or len(str(text)) > MAX_PATTERN:
-            allowed = f"a regular expression with one group, at most {MAX_PATTERN} characters"
+        if len(groups) != 1 or len(str(text)) > MAX_PATTERN:
             fields.wrong("bad-pattern", path, shown(text), allowed, "'tps: ([0-9.]+)'")
             return
-        self.patterns[key] = found
+        self.patterns[key] = str(text)
 
     def programs(self) -> Sequence[str]:
         """Return the programs that the plan names."""
@@ -98,7 +106,9 @@ class Command(Load):
         """Return the command of the plan with the values of the step."""
         values = {**{key: str(value) for key, value in step.values.items()}, "seconds": number(seconds)}
         values |= {"vms": str(step.vms), "target": target.name, **self.of(target)}
-        return _PLACE.sub(lambda found: shlex.quote(values.get(found[1], found[0])), self.texts["run"]) + "\n"
+        # braces of other words are text of the shell, for example an awk program
+        quoted = {key: shlex.quote(value) for key, value in values.items()}
+        return _PLACE.sub(lambda found: quoted.get(found[1], found[0]), self.texts["run"]) + "\n"
 
     def cleanup(self, target: Target) -> str:
         """Return the command of the plan."""
@@ -106,23 +116,25 @@ class Command(Load):
 
     def read(self, output: Path, target: Target, step: Step) -> Figures:
         """Return the last match of each pattern."""
+        import polars as pl
+
         text = output.read_text(encoding="utf-8", errors="replace")[-MAX_OUTPUT:]
+        lines = pl.Series([line[:MAX_LINE] for line in text.splitlines()], dtype=pl.String)
         values: dict[str, float] = {}
         for key, pattern in self.patterns.items():
-            found = None
-            for line in text.splitlines():
-                found = pattern.search(line[:4096]) or found
-            if found is None:
+            found = lines.str.extract(pattern, 1).drop_nulls()
+            if found.is_empty():
                 raise OutputError(f"no line matches the pattern of {key}")
-            try:
-                values[key] = float(found[1].replace(",", ""))
-            except (TypeError, ValueError):
-                raise OutputError(f"{key} is {shown(found[1])}, not a number") from None
+            value = number_in(found[-1].replace(",", ""))
+            if value is None:
+                raise OutputError(f"{key} is {shown(found[-1])}, not a number")
+            values[key] = value
         return Figures(values)
 
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the settings by the paths of the plan, or those of a workload of transactions."""
         if not self.paths:
-            return transactional(step, scenario, group)
+            threads = step.values.get("threads")
+            return transactional(step, scenario, group, None if threads is None else int(threads))
         found = counted(step, scenario, group)
         return {**found, **{self.paths[key]: value for key, value in step.values.items() if key in self.paths}}

@@ -33,20 +33,6 @@ OPTION_OF = {
     "rw": "rw",
 }
 """fio's option for each key of a step."""
-OWN = (
-    "name",
-    "filename",
-    "directory",
-    "size",
-    "direct",
-    "runtime",
-    "time_based",
-    "ramp_time",
-    "output",
-    "output-format",
-)
-"""Options that this module sets."""
-
 _DEVICE = re.compile(r"/dev/[A-Za-z0-9_./:-]{1,200}")
 _BLOCK = re.compile(r"[0-9]{1,9}(?:[kKmM](?:i?[bB])?)?")
 _RW = ("read", "write", "rw", "readwrite", "randread", "randwrite", "randrw")
@@ -58,6 +44,13 @@ class Fio(Load):
     kind: ClassVar[str] = "fio"
     step_keys: ClassVar[tuple[str, ...]] = tuple(OPTION_OF)
     keys: ClassVar[tuple[str, ...]] = ("size", "device")
+    own: ClassVar[tuple[str, ...]] = (
+        *("name", "filename", "directory", "size", "direct", "runtime", "time_based", "ramp_time"),
+        *("output", "output-format", "rate_iops_min", "exec_prerun", "exec_postrun", "ioengine_so_path", "trigger"),
+        # these make fio use other files, devices or computers
+        *("filename_format", "opendir", "read_iolog", "allow_mounted_write", "client", "server"),
+        *("remote-config", "trigger-file", "trigger-remote"),
+    )
     percentile: ClassVar[str] = "io_latency_ms_p99"
     packages: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "fio": {"apt-get": "fio", "dnf": "fio", "zypper": "fio"},
@@ -67,9 +60,6 @@ class Fio(Load):
     def __init__(self, entry: Mapping[str, Any], fields: Fields, path: str) -> None:
         """Read size or device, and options."""
         super().__init__(entry, fields, path)
-        for key in self.options:
-            if key in OWN or key in ("rate_iops_min", "exec_prerun", "exec_postrun", "ioengine_so_path", "trigger"):
-                fields.wrong("unknown-key", f"{path}.options.{key}", key, "another option", "remove it")
         self.options.setdefault("ioengine", "libaio")
         self.device = entry.get("device")
         if self.device is not None and not _DEVICE.fullmatch(str(self.device)):
@@ -111,16 +101,7 @@ class Fio(Load):
     def prepare(self, target: Target) -> str:
         """Return shell text that writes the file, or refuses a device with data on it and writes its first part."""
         fill = {"name": "fill", "rw": "write", "bs": "1m", "iodepth": "8", "ioengine": "libaio", "end_fsync": "1"}
-        check = ""
-        if self.device:
-            device = shlex.quote(self.device)
-            check = (
-                f'[ -b {device} ] || {{ echo "{self.device} is no block device" >&2; exit 3; }}\n'
-                f'if [ "$(lsblk -n -o NAME {device} | wc -l)" -ne 1 ] || [ -n "$(lsblk -n -o MOUNTPOINT {device})" ]'
-                f" || blkid -p {device} >/dev/null 2>&1 || grep -q {device} /proc/swaps\n"
-                f'then echo "{self.device} has partitions, a file system or other data" >&2; exit 3; fi\n'
-            )
-        return f"{check}fio --output-format=terse {flags(fill)} --refill_buffers {self._place} >/dev/null\n"
+        return f"{self._empty}fio --output-format=terse {flags(fill)} --refill_buffers {self._place} >/dev/null\n"
 
     def run(self, step: Step, target: Target, seconds: float) -> str:
         """Return shell text of a run, which prints JSON."""
@@ -128,7 +109,7 @@ class Fio(Load):
         options |= {OPTION_OF[key]: str(value) for key, value in step.values.items()}
         mine = {"name": NAME, "runtime": number(seconds), "output-format": "json"}
         words = f"{flags(mine)} --time_based --group_reporting --norandommap --randrepeat=0"
-        return f"exec fio {words} {flags(options)} {self._place}\n"
+        return f"{self._empty}exec fio {words} {flags(options)} {self._place}\n"
 
     def cleanup(self, target: Target) -> str:
         """Return shell text that removes the file. Data on a device stay."""
@@ -160,6 +141,23 @@ class Fio(Load):
             return io_points.read([output])[0]
         except ScenarioError as error:
             raise OutputError(error.mistakes[0].value) from None
+
+    @property
+    def _empty(self) -> str:
+        """Return shell text that refuses a device in use. Each run checks it, because days can be between two runs.
+
+        Only exit code 2 of blkid says that it found nothing: with 8 it found signatures of several kinds.
+        """
+        if not self.device:
+            return ""
+        device = shlex.quote(self.device)
+        return (
+            f'[ -b {device} ] || {{ echo "{self.device} is no block device" >&2; exit 3; }}\n'
+            f"code=0; blkid -p {device} >/dev/null 2>&1 || code=$?\n"
+            f'if [ "$code" -ne 2 ] || [ ! -w {device} ] || [ "$(lsblk -n -o NAME {device} | wc -l)" -ne 1 ]'
+            f' || [ -n "$(lsblk -n -o MOUNTPOINT {device})" ]\n'
+            f'then echo "{self.device} has partitions, a file system or other data" >&2; exit 3; fi\n'
+        )
 
     @property
     def _place(self) -> str:

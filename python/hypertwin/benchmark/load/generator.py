@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 SCHEMA = "hypertwin_benchmark"
 """Name of the database that a campaign makes and drops. An existing one is never used."""
+MADE = "database.made"
+"""File in the work folder that shows that the campaign has made the database. Without it, none is dropped."""
 SECRET = "BENCHMARK_PASSWORD"
 """Variable of the shell with the password of the database."""
+CLIENTS_OF_RATE = 32
+"""Connections of a step with a rate and no threads."""
 MAX_THREADS = 4096
 MAX_RATE = 10_000_000
 
@@ -51,6 +55,8 @@ class Load(ABC):
     """Keys of a step besides `vms`."""
     keys: ClassVar[tuple[str, ...]]
     """Keys of `load` in a plan, without `kind`."""
+    own: ClassVar[tuple[str, ...]] = ()
+    """Options that only steps and hypertwin itself set."""
     percentile: ClassVar[str] = "response_ms_p99"
     packages: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     """Package of each program, by package manager."""
@@ -59,7 +65,7 @@ class Load(ABC):
         """Read the options. Problems are added to `fields`."""
         self.path = path
         fields.known(entry, ("kind", "options", "password_from", *self.keys), f"{path}.")
-        self.options = self._options(entry.get("options"), fields, f"{path}.options")
+        self.options = self.read_options(entry.get("options"), fields, f"{path}.options")
         self.password_from = entry.get("password_from")
         if self.password_from is not None and not _VARIABLE.fullmatch(str(self.password_from)):
             allowed = "the name of an environment variable"
@@ -105,12 +111,16 @@ class Load(ABC):
         if found is not None and found != int(found):
             fields.wrong("wrong-type", path, shown(value), "a whole number", "write a whole number")
 
-    def _options(self, value: object, fields: Fields, path: str) -> dict[str, str]:
+    def read_options(self, value: object, fields: Fields, path: str) -> dict[str, str]:
+        """Return options of the generator, or of it on one target. Problems are added to `fields`."""
         found: dict[str, str] = {}
         for key, each in fields.mapping(value, path, "{tables: 4}").items():
             if not _OPTION.fullmatch(key):
                 allowed = "the name of an option, without hyphens in front"
                 fields.wrong("bad-name", f"{path}.{key}", shown(key), allowed, "tables: 4")
+            elif key in self.own:
+                hint = "remove it; threads, rate and the like are keys of `steps`"
+                fields.wrong("unknown-key", f"{path}.{key}", key, "an option that hypertwin does not set", hint)
             elif "password" in key or key in ("passwd", "pwd"):
                 hint = "give the name of an environment variable with the password: `password_from: DB_PASSWORD`"
                 fields.wrong("password-in-plan", f"{path}.{key}", "(hidden)", "no password", hint)
@@ -122,11 +132,16 @@ class Load(ABC):
 
     def of(self, target: Target) -> dict[str, str]:
         """Return the options on a target."""
-        return {**self.options, **{key: str(value) for key, value in target.options.items()}}
+        return {**self.options, **target.options}
 
 
-def transactional(step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
-    """Return the settings of a step with threads or a rate of each VM, for a workload of transactions.
+def clients(step: Step) -> int:
+    """Return the number of connections of each VM. With a rate, no transaction should wait for one."""
+    return int(step.values.get("threads", CLIENTS_OF_RATE if "rate" in step.values else 1))
+
+
+def transactional(step: Step, scenario: Scenario, group: str, threads: int | None) -> dict[str, Any]:
+    """Return the settings of a step for a workload of transactions: the rate of each VM, or else its threads.
 
     Raises ScenarioError if the workload of the group has other arrivals.
     """
@@ -134,15 +149,15 @@ def transactional(step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
     where = f"workloads.{name}.arrivals"
     arrivals = scenario.data["workloads"][name]["arrivals"]
     found: dict[str, Any] = counted(step, scenario, group)
-    rate, threads = step.values.get("rate"), step.values.get("threads")
+    rate = step.values.get("rate")
     if rate is not None:
         if "open" not in arrivals:
             _unlike(where, arrivals, "`open`, because steps have a rate")
         found[f"{where}.open.rate"] = f"{rate} /s"
     elif threads is not None:
         if "closed" not in arrivals:
-            _unlike(where, arrivals, "`closed`, because steps have threads and no rate")
-        found[f"{where}.closed.population"] = int(threads)
+            _unlike(where, arrivals, "`closed`, because steps have no rate")
+        found[f"{where}.closed.population"] = threads
     return found
 
 
@@ -155,6 +170,16 @@ def counted(step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
 
 def _unlike(where: str, arrivals: Mapping[str, Any], allowed: str) -> None:
     fail("unlike-benchmark", where, ", ".join(arrivals), allowed, "change the workload", Argument("scenario"))
+
+
+def creating(client: str) -> str:
+    """Return shell text that creates the database. It fails if one exists already, which no campaign drops then."""
+    return f"{client} 'CREATE DATABASE {SCHEMA}'\n: > {MADE}\n"
+
+
+def dropping(connect: str, client: str) -> str:
+    """Return shell text that drops the database if the campaign has made it."""
+    return f"[ -f {MADE} ] || exit 0\n{connect}{client} 'DROP DATABASE IF EXISTS {SCHEMA}'\nrm -f {MADE}\n"
 
 
 def flags(options: Mapping[str, str]) -> str:

@@ -17,12 +17,15 @@ from hypertwin.benchmark.load.generator import (
     Figures,
     Load,
     OutputError,
+    clients,
+    creating,
+    dropping,
     flags,
     number,
     percentiles,
     transactional,
 )
-from hypertwin.benchmark.load.sysbench import pg_environment
+from hypertwin.benchmark.load.sysbench import PSQL, pg_environment
 from hypertwin.errors import ScenarioError
 from hypertwin.yaml_fields import Fields, shown
 
@@ -53,6 +56,7 @@ class Pgbench(Load):
     kind: ClassVar[str] = "pgbench"
     step_keys: ClassVar[tuple[str, ...]] = ("threads", "rate")
     keys: ClassVar[tuple[str, ...]] = ("script", "scale")
+    own: ClassVar[tuple[str, ...]] = ("client", "jobs", "time", "transactions", "rate", "builtin", "log", "progress")
     packages: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "pgbench": {"apt-get": "postgresql-contrib", "dnf": "postgresql-contrib", "zypper": "postgresql-contrib"},
         "psql": {"apt-get": "postgresql-client", "dnf": "postgresql", "zypper": "postgresql"},
@@ -76,14 +80,13 @@ class Pgbench(Load):
 
     def prepare(self, target: Target) -> str:
         """Return shell text that creates the database and fills its tables."""
-        create = f'psql -X -q -d postgres -c "CREATE DATABASE {SCHEMA}"\n'
-        return f"{self._connect(target)}{create}pgbench -i -q -s {self.scale} {SCHEMA} 2>&1\n"
+        return f"{self._connect(target)}{creating(PSQL)}pgbench -i -q -s {self.scale} {SCHEMA} 2>&1\n"
 
     def run(self, step: Step, target: Target, seconds: float) -> str:
         """Return shell text of a run, with the times of all transactions counted."""
-        clients = int(step.values.get("threads", 1))
+        count = clients(step)
         more = {key: value for key, value in self.of(target).items() if key not in CONNECTION}
-        words = ["pgbench", "-n", "-c", str(clients), "-j", str(min(clients, 16)), "-T", number(math.ceil(seconds))]
+        words = ["pgbench", "-n", "-c", str(count), "-j", str(min(count, 16)), "-T", number(math.ceil(seconds))]
         words += ["-b", self.script, "-P", "1", "-l"]
         words += ["-R", number(float(step.values["rate"]))] if "rate" in step.values else []
         line = " ".join([*words, flags(more), SCHEMA])
@@ -91,7 +94,7 @@ class Pgbench(Load):
 
     def cleanup(self, target: Target) -> str:
         """Return shell text that drops the database."""
-        return f'{self._connect(target)}psql -X -q -d postgres -c "DROP DATABASE IF EXISTS {SCHEMA}"\n'
+        return dropping(self._connect(target), PSQL)
 
     def read(self, output: Path, target: Target, step: Step) -> Figures:
         """Return throughput and mean as pgbench prints them, with percentiles of the log."""
@@ -110,7 +113,7 @@ class Pgbench(Load):
 
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the number of VMs, and clients or rate of each."""
-        return transactional(step, scenario, group)
+        return transactional(step, scenario, group, clients(step))
 
     def _connect(self, target: Target) -> str:
         lines = pg_environment(self.of(target), "")

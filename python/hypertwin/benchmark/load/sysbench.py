@@ -12,12 +12,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hypertwin import naming
 from hypertwin.benchmark.load.generator import (
     SCHEMA,
     SECRET,
     Figures,
     Load,
     OutputError,
+    clients,
+    creating,
+    dropping,
     flags,
     number,
     percentiles,
@@ -34,8 +38,16 @@ if TYPE_CHECKING:
 
 DRIVERS = ("mysql", "pgsql", "none")
 WITHOUT_DATABASE = ("cpu", "memory", "threads", "mutex")
+SCRIPTS = (
+    *WITHOUT_DATABASE,
+    *("bulk_insert", "oltp_delete", "oltp_insert", "oltp_point_select", "oltp_read_only", "oltp_read_write"),
+    *("oltp_update_index", "oltp_update_non_index", "oltp_write_only", "select_random_points", "select_random_ranges"),
+)
+"""Tests of sysbench 1.0, without `fileio`, which is fio's task here."""
 BYTES_PER_ROW = 240
 """Approximate size of a row of the OLTP scripts with its index [estimate: 3.5 MB hold 15,000 rows and more]."""
+
+MYSQL = "mysql --defaults-extra-file=client.cnf -e"
 
 _SCRIPT = re.compile(r"[A-Za-z0-9_./-]{1,255}")
 _CLIENT = ("mysql-host", "mysql-port", "mysql-socket", "mysql-user")
@@ -47,6 +59,10 @@ class Sysbench(Load):
     kind: ClassVar[str] = "sysbench"
     step_keys: ClassVar[tuple[str, ...]] = ("threads", "rate")
     keys: ClassVar[tuple[str, ...]] = ("script", "driver")
+    own: ClassVar[tuple[str, ...]] = (
+        *("threads", "rate", "time", "percentile", "histogram", "report-interval"),
+        *("config-file", "db-driver", "mysql-db", "pgsql-db"),
+    )
     packages: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "sysbench": {"apt-get": "sysbench", "dnf": "sysbench", "zypper": "sysbench"},
         "mysql": {"apt-get": "mariadb-client", "dnf": "mariadb", "zypper": "mariadb-client"},
@@ -59,6 +75,9 @@ class Sysbench(Load):
         self.script = str(entry.get("script", "oltp_read_write"))
         if not _SCRIPT.fullmatch(self.script) or self.script.startswith("-"):
             fields.wrong("bad-name", f"{path}.script", shown(self.script), "a test or Lua file", "oltp_read_write")
+        elif self.script not in SCRIPTS and not self.script.endswith(".lua"):
+            hint = naming.hint(self.script, SCRIPTS, "script: oltp_read_write")
+            fields.wrong("unknown-value", f"{path}.script", self.script, "a test of sysbench, or a Lua file", hint)
         usual = "none" if self.script in WITHOUT_DATABASE else "mysql"
         self.driver = str(entry.get("driver", usual))
         if self.driver not in DRIVERS:
@@ -85,7 +104,7 @@ class Sysbench(Load):
 
     def run(self, step: Step, target: Target, seconds: float) -> str:
         """Return shell text of a run, with a report each second and a histogram."""
-        told = {"threads": step.values.get("threads", 1), "rate": step.values.get("rate", 0), "time": number(seconds)}
+        told = {"threads": clients(step), "rate": step.values.get("rate", 0), "time": number(seconds)}
         told |= {"percentile": 99, "histogram": "on", "report-interval": 1}
         words = flags({key: str(value) for key, value in told.items()})
         return f"{self._file(target)}exec sysbench --config-file=sysbench.conf {words} {self._name} run\n"
@@ -93,11 +112,9 @@ class Sysbench(Load):
     def cleanup(self, target: Target) -> str:
         """Return shell text that drops the database."""
         if self.driver == "mysql":
-            return (
-                f"{self._client(target)}mysql --defaults-extra-file=client.cnf -e 'DROP DATABASE IF EXISTS {SCHEMA}'\n"
-            )
+            return dropping(self._client(target), MYSQL)
         if self.driver == "pgsql":
-            return f'{self._pg(target)}psql -X -q -d postgres -c "DROP DATABASE IF EXISTS {SCHEMA}"\n'
+            return dropping(self._pg(target), PSQL)
         return ""
 
     def read(self, output: Path, target: Target, step: Step) -> Figures:
@@ -117,7 +134,7 @@ class Sysbench(Load):
 
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the number of VMs, and threads or rate of each."""
-        return transactional(step, scenario, group)
+        return transactional(step, scenario, group, clients(step))
 
     @property
     def _name(self) -> str:
@@ -136,19 +153,24 @@ class Sysbench(Load):
 
     def _create(self, target: Target) -> str:
         if self.driver == "pgsql":
-            return f'{self._pg(target)}psql -X -q -d postgres -c "CREATE DATABASE {SCHEMA}"\n'
-        return f"{self._client(target)}mysql --defaults-extra-file=client.cnf -e 'CREATE DATABASE {SCHEMA}'\n"
+            return self._pg(target) + creating(PSQL)
+        return self._client(target) + creating(MYSQL)
 
     def _client(self, target: Target) -> str:
         """Return shell text that writes the options of the MySQL client."""
         options = self.of(target)
         lines = [f"{key.removeprefix('mysql-')}={options[key]}" for key in _CLIENT if key in options]
         text = "\n".join(["[client]", *lines])
-        secret = f'[ -z "${{{SECRET}:-}}" ] || printf "password=%s\\n" "${SECRET}" >> client.cnf\n'
+        # in quotes, because the client takes what follows a `#` for a comment
+        text_of = f'printf %s "${SECRET}" | sed \'s/[\\\\"]/\\\\&/g\''
+        secret = f'[ -z "${{{SECRET}:-}}" ] || printf "password=\\"%s\\"\\n" "$({text_of})" >> client.cnf\n'
         return f"umask 077\nprintf '%s\\n' {shlex.quote(text)} > client.cnf\n{secret}"
 
     def _pg(self, target: Target) -> str:
         return pg_environment(self.of(target), "pgsql-")
+
+
+PSQL = "psql -X -q -d postgres -c"
 
 
 def pg_environment(options: Mapping[str, str], prefix: str) -> str:
