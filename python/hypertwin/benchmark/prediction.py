@@ -33,16 +33,16 @@ UNITS = {metric.key: metric.unit for metric in _OF_GROUPS}
 TITLES = {metric.key: metric.name for metric in _OF_GROUPS}
 
 
-def check(plan: Plan, scenario: Scenario, file: str) -> None:
+def check(plan: Plan, scenario: Scenario, file: str | None = None) -> None:
     """Raise ScenarioError if a step cannot be simulated, or a parameter not fitted, with the scenario.
 
-    `file` is the name of the plan in messages.
+    `file` is the name of the plan in messages, or None for a plan that no user has written.
     """
     groups = list(scenario.data["vms"])
     if plan.group not in groups:
         listed = ", ".join(groups[:12])
         hint = naming.hint(plan.group, groups, "name a group of VMs")
-        fail("unknown-reference", "group", plan.group, listed, hint, file)
+        fail("unknown-reference", "group", plan.group, listed, hint, file or "")
     for step in plan.steps:
         load(scenario, plan.load.settings(step, scenario, plan.group))
     if plan.calibrate is not None:
@@ -50,6 +50,8 @@ def check(plan: Plan, scenario: Scenario, file: str) -> None:
         try:
             parameters.parse(plan.calibrate.free, scenario)
         except ScenarioError as error:
+            if file is None:
+                raise
             raise ScenarioError.of(
                 replace(each, path="calibrate.free", value=each.value, file=file) for each in error.mistakes
             ) from None

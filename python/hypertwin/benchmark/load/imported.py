@@ -80,7 +80,8 @@ class Imported(Load):
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the number of VMs, and the load of each. Raises ScenarioError."""
         if "depth" not in step.values:
-            return transactional(step, scenario, group)
+            threads = step.values.get("threads")
+            return transactional(step, scenario, group, None if threads is None else int(threads))
         from hypertwin.calibration import io_points
         from hypertwin.ingest.benchmarks.io_points import IoPoint
 
