@@ -308,3 +308,24 @@ def test_a_pattern_takes_no_longer_on_hostile_output(tmp_path: Path):
     began = time.monotonic()
     assert found.load.read(tmp_path / "out", found.targets[0], Step(1, {})).values == {"iops": 1200}
     assert time.monotonic() - began < 5
+
+
+def test_sysbench_prints_the_percentile_that_is_read_and_fio_needs_no_space_for_a_device():
+    found = plan({"kind": "sysbench"})
+    assert " --percentile=99 " in found.load.run(Step(1, {}), found.targets[0], 1)
+    assert plan({"kind": "fio", "size": "2 GiB"}).load.space_bytes() == 2**31
+    assert plan({"kind": "fio", "size": "2 GiB", "device": "/dev/sdb"}).load.space_bytes() == 0
+
+
+def test_a_load_is_asked_to_end_before_it_is_killed(tmp_path: Path):
+    work = Work(str(tmp_path), "abc")
+    subprocess.run(["sh", "-s"], input=scripts.begin(work), text=True, check=True)
+    load = "trap 'touch asked; exit 0' TERM; touch ready; while :; do sleep 0.1; done"
+    text = scripts.measure(work, load, "", 0.0, seconds=30, warmup_s=0, cgroups={})
+    process = subprocess.Popen(["sh", "-c", text], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 20
+    while not (tmp_path / Path(work.path).name / "ready").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    subprocess.run(["sh", "-s"], input=scripts.stop(work), text=True, check=True)
+    process.wait(20)
+    assert (Path(work.path) / "asked").exists()
