@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from hypertwin.benchmark import scripts
 from hypertwin.benchmark.load.generator import OutputError
 from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.scripts import Work
+from hypertwin.benchmark.shell import Shells
 from hypertwin.benchmark.step import Step
+from hypertwin.benchmark.target import Target
 from hypertwin.scenario import loads
 
 EVIL = 'x\'; touch evil; echo "$(touch evil)`touch evil`" ${IFS} -- \\'
@@ -329,3 +332,15 @@ def test_a_load_is_asked_to_end_before_it_is_killed(tmp_path: Path):
     subprocess.run(["sh", "-s"], input=scripts.stop(work), text=True, check=True)
     process.wait(20)
     assert (Path(work.path) / "asked").exists()
+
+
+def test_sockets_of_ssh_have_a_short_path_whatever_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    long = tmp_path / ("x" * 60)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with Shells(tmp_path).opened() as shells:
+        words = shells.words(Target("a", "a"))
+    (path,) = [word.removeprefix("ControlPath=") for word in words if word.startswith("ControlPath=")]
+    assert len(path.replace("%C", "c" * 40)) + 17 < 104
