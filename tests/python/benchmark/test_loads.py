@@ -190,9 +190,9 @@ def test_a_campaign_finds_its_work_folder_again_and_removes_it(tmp_path: Path):
 
 
 def test_a_command_keeps_braces_that_are_not_of_a_step(tmp_path: Path):
-    run = "seq {threads} | awk '{print} END {x = 1}'"
+    run = "seq {seconds} | awk '{print} END {x = 1}'"
     found = plan({"kind": "command", "run": run, "patterns": {"iops": "(1)"}})
-    text = found.load.run(Step(1, {"threads": 2}), found.targets[0], 1)
+    text = found.load.run(Step(1, {}), found.targets[0], 2)
     assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == "1\n2\n"
 
 
