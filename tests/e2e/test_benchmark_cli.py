@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -312,6 +313,17 @@ def test_the_calibration_step_comes_before_the_prediction(cli, ssh, tmp_path):
     assert first < found["predicted_at"] <= second
     assert all(each["of"] == 1 for each in found["scores"] if each["figure"] in ("throughput", "mean latency"))
     assert found["proposals"][0]["path"] == "workloads.oltp.delay.mean"
+    kinds = {
+        row["case"]: row["kind"]
+        for row in csv.DictReader((tmp_path / "run/study/published.csv").read_text().splitlines())
+    }
+    assert kinds == {"vms-1-threads-1": "calibrated", "vms-1-threads-2": "predicted"}
+    assert cli("benchmark", "report", "run", "--fail-on", "late").returncode == 0
+    path = tmp_path / "run/steps/vms-1-threads-2/repeat-1/run.json"
+    path.write_text(path.read_text().replace(second, first))
+    late = cli("benchmark", "report", "run", "--fail-on", "late")
+    assert late.returncode == 1
+    assert "not all predicted before the measurement" in late.stdout
 
 
 def test_telemetry_of_hosts_is_beside_each_run(cli, ssh, tmp_path):
@@ -348,6 +360,8 @@ def test_a_target_that_cannot_be_cleaned_keeps_neither_the_others_nor_the_result
     (tmp_path / "run/plan.yaml").write_text(path.read_text().replace("test $FAKE_NAME != one;", "true;"))
     assert cli("benchmark", "resume", "run", "--clean").returncode == 0
     assert left(ssh) == []
+    state = json.loads((tmp_path / "run/state.json").read_text())
+    assert [state[key] for key in ("prepared", "touched", "filling")] == [[], [], []]
     assert "The plan was changed after the prediction" in cli("benchmark", "report", "run").stdout
 
 

@@ -160,6 +160,8 @@ class _Reader(Fields):
             if target.name in observed:
                 self.wrong("duplicate-name", f"hosts.{target.name}", target.name, "no name of a target", "rename one")
         steps = self._steps(data.get("steps"), load, len(targets))
+        if load is not None:
+            load.check_steps(steps, self)
         limits = {
             key: value
             for key, value in self._amounts(data.get("limits"), "limits", LIMIT_KEYS).items()

@@ -24,6 +24,8 @@ CONNECT_S = 10
 MAX_BYTES = 64 * 2**20
 """Maximum length of the output of a command."""
 MAX_ERROR = 64 * 2**10
+MAX_PLACE = 30
+"""Maximum length of the folder for temporary files: a socket's path has 104 bytes or more, of which ssh uses 70."""
 LIBVIRT = "libvirt:"
 ENDED_S = 5.0
 """Time for the rest of the output after the end of a command."""
@@ -69,7 +71,8 @@ class Shells:
     @contextlib.contextmanager
     def opened(self) -> Iterator[Shells]:
         """Keep shared connections during the block, and end all commands at its end."""
-        with tempfile.TemporaryDirectory(prefix="htb-") as sockets:
+        usual = tempfile.gettempdir()
+        with tempfile.TemporaryDirectory(prefix="htb-", dir=usual if len(usual) <= MAX_PLACE else "/tmp") as sockets:
             self._sockets = Path(sockets)
             try:
                 yield self

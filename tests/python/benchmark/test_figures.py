@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from hypertwin.benchmark import counters, judged, limits, measured
+from hypertwin.benchmark import checks, counters, fitted, judged, limits, measured
 from hypertwin.benchmark.load import Figures
 from hypertwin.benchmark.load.generator import percentiles
 from hypertwin.benchmark.step import Step
+from hypertwin.benchmark.target import Target
 from hypertwin.documents.benchmark import PredictedFigure, Run, View
 
 BEFORE = """== time
@@ -235,3 +238,61 @@ def test_two_starts_far_apart_disturb_a_run():
     assert len(measured.disturbed(views, 300)) == 2
     assert measured.disturbed([], 10) == []
     assert not math.isnan(measured.MAX_SKEW_MS)
+
+
+def test_run_time_is_of_a_vcpu_and_a_container_has_no_counters_of_its_own():
+    host, guest = counters.between(BEFORE, AFTER), counters.between(BEFORE, AFTER)
+    own = measured.guest_figures("vm2", guest, host, 4, shares_kernel=False)
+    assert own == {"run_pct": 50, "guest_cpu_pct": 50, "ready_pct": 12.5}
+    assert measured.guest_figures("vm2", guest, host, 4, shares_kernel=True) == {"run_pct": 50}
+    assert measured.guest_figures("vm3", None, host, 4, shares_kernel=False) == {}
+
+
+def test_the_limit_comes_from_the_mean_of_repeats():
+    runs = [run({"busy_pct": 100}, {}), run({"busy_pct": 70}, {})]
+    assert limits.limit(runs, None, io=False)[0] == "latency"
+
+
+def judged_step(calibration: bool, errors: list[float], right: bool | None) -> Any:
+    """Return a step whose figures have these errors, all within their promise."""
+    figures = [{"kind": "throughput", "within": True, "error_pct": error} for error in errors]
+    return {"calibration": calibration, "runs": [1], "figures": figures, "limit": {"right": right}}
+
+
+def test_the_score_leaves_out_steps_that_set_parameters_and_limits_that_cannot_be_told():
+    steps = [judged_step(True, [90], True), judged_step(False, [-10, -30], None), judged_step(False, [4], False)]
+    assert judged.scores(steps) == [
+        {"figure": "throughput", "right": 3, "of": 3, "median_error_pct": 10, "bias_pct": -10},
+        {"figure": "limit", "right": 0, "of": 1, "median_error_pct": None, "bias_pct": None},
+    ]
+
+
+def test_figures_of_a_step_are_those_of_all_its_repeats():
+    both = [cast(Any, {**run({}, {}), "figures": figures}) for figures in ({"iops": 1, "run_pct": 3}, {"iops": 2})]
+    plan = cast(Any, SimpleNamespace(load=SimpleNamespace(percentile="io_latency_ms_p99")))
+    made = judged.step(plan, Step(1, {}), both, None, calibration=False)
+    assert [(each["metric"], each["measured"]) for each in made["figures"]] == [("iops", 1.5)]
+
+
+def test_missing_runs_are_counted_by_step():
+    plan = cast(Any, SimpleNamespace(repeats=3, steps=[Step(1, {}), Step(2, {}), Step(3, {})]))
+    found = judged.missing(plan, {"vms-1": 1, "vms-2": 3})
+    assert found == ["1 VM: 2 of 3 repeats", "3 VMs: 3 of 3 repeats"]
+
+
+def test_errors_of_measured_points_are_those_of_the_mean_but_never_nothing():
+    plan = cast(Any, SimpleNamespace(group="db", load=SimpleNamespace(settings=lambda *_: {"vms.db.count": 2})))
+    own = [cast(Any, {"figures": {"throughput_per_s": value, "run_pct": 50}}) for value in (90, 100, 110, 100)]
+    text = fitted.measurements(plan, cast(Any, None), [(Step(2, {}), own), (Step(1, {}), [])])
+    (row,) = csv.DictReader(io.StringIO(text))
+    # deviations -10, 0, 10, 0: a standard deviation of 8.165, and half of it for the mean of four
+    assert float(row["groups.db.throughput_per_s"]) == 100
+    assert float(row["groups.db.throughput_per_s.error"]) == pytest.approx(4.0825, abs=1e-3)
+    assert float(row["groups.db.run_pct.error"]) == 0.5
+    assert row["vms.db.count"] == "2"
+
+
+def test_a_clock_is_read_at_its_quickest_answer():
+    answers = [(0.0, "5.0", 4.0), (10.0, "17.5", 11.0), (20.0, "21.0", 26.0)]
+    shells = cast(Any, SimpleNamespace(asked=lambda *_: answers))
+    assert checks._clock(Target("a", "a"), shells) == (7.0, 0.5)

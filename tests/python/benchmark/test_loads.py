@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from hypertwin.benchmark import scripts
 from hypertwin.benchmark.load.generator import OutputError
 from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.scripts import Work
+from hypertwin.benchmark.shell import Shells
 from hypertwin.benchmark.step import Step
+from hypertwin.benchmark.target import Target
 from hypertwin.scenario import loads
 
 EVIL = 'x\'; touch evil; echo "$(touch evil)`touch evil`" ${IFS} -- \\'
@@ -187,9 +190,9 @@ def test_a_campaign_finds_its_work_folder_again_and_removes_it(tmp_path: Path):
 
 
 def test_a_command_keeps_braces_that_are_not_of_a_step(tmp_path: Path):
-    run = "seq {threads} | awk '{print} END {x = 1}'"
+    run = "seq {seconds} | awk '{print} END {x = 1}'"
     found = plan({"kind": "command", "run": run, "patterns": {"iops": "(1)"}})
-    text = found.load.run(Step(1, {"threads": 2}), found.targets[0], 1)
+    text = found.load.run(Step(1, {}), found.targets[0], 2)
     assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == "1\n2\n"
 
 
@@ -308,3 +311,36 @@ def test_a_pattern_takes_no_longer_on_hostile_output(tmp_path: Path):
     began = time.monotonic()
     assert found.load.read(tmp_path / "out", found.targets[0], Step(1, {})).values == {"iops": 1200}
     assert time.monotonic() - began < 5
+
+
+def test_sysbench_prints_the_percentile_that_is_read_and_fio_needs_no_space_for_a_device():
+    found = plan({"kind": "sysbench"})
+    assert " --percentile=99 " in found.load.run(Step(1, {}), found.targets[0], 1)
+    assert plan({"kind": "fio", "size": "2 GiB"}).load.space_bytes() == 2**31
+    assert plan({"kind": "fio", "size": "2 GiB", "device": "/dev/sdb"}).load.space_bytes() == 0
+
+
+def test_a_load_is_asked_to_end_before_it_is_killed(tmp_path: Path):
+    work = Work(str(tmp_path), "abc")
+    subprocess.run(["sh", "-s"], input=scripts.begin(work), text=True, check=True)
+    load = "trap 'touch asked; exit 0' TERM; touch ready; while :; do sleep 0.1; done"
+    text = scripts.measure(work, load, "", 0.0, seconds=30, warmup_s=0, cgroups={})
+    process = subprocess.Popen(["sh", "-c", text], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 20
+    while not (tmp_path / Path(work.path).name / "ready").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    subprocess.run(["sh", "-s"], input=scripts.stop(work), text=True, check=True)
+    process.wait(20)
+    assert (Path(work.path) / "asked").exists()
+
+
+def test_sockets_of_ssh_have_a_short_path_whatever_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    long = tmp_path / ("x" * 60)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with Shells(tmp_path).opened() as shells:
+        words = shells.words(Target("a", "a"))
+    (path,) = [word.removeprefix("ControlPath=") for word in words if word.startswith("ControlPath=")]
+    assert len(path.replace("%C", "c" * 40)) + 17 < 104

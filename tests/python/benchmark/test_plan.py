@@ -124,6 +124,7 @@ def test_a_step_with_too_many_vms_is_one_error():
         ("{kind: pgbench, scale: 0}", "load.scale", "out-of-range"),
         ("{kind: command}", "load.run", "missing-key"),
         ("{kind: command, run: x}", "load.patterns", "missing-key"),
+        ("{kind: command, run: 'x {rate}', patterns: {iops: '(1)'}}", "load.run.rate", "missing-key"),
         ("{kind: command, run: x, patterns: {tps: '(1)'}}", "load.patterns.tps", "unknown-key"),
         ("{kind: command, run: x, patterns: {iops: '(1'}}", "load.patterns.iops", "bad-pattern"),
         ("{kind: command, run: x, patterns: {iops: '1'}}", "load.patterns.iops", "bad-pattern"),

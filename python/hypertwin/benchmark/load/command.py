@@ -94,6 +94,14 @@ class Command(Load):
             return
         self.patterns[key] = str(text)
 
+    def check_steps(self, steps: Sequence[Step], fields: Fields) -> None:
+        """Check that each step has a value for each of its keys in the command."""
+        for key in dict.fromkeys(_PLACE.findall(self.texts["run"])):
+            lacks = next((step for step in steps if key in self.step_keys and key not in step.values), None)
+            if lacks is not None and key not in self.options:
+                hint = f"add {key} to each step, for example steps: {{{key}: [1, 2]}}"
+                fields.wrong("missing-key", f"{self.path}.run.{key}", "(missing)", f"a step with {key}", hint)
+
     def programs(self) -> Sequence[str]:
         """Return the programs that the plan names."""
         return self.needed

@@ -111,6 +111,9 @@ class Load(ABC):
         if found is not None and found != int(found):
             fields.wrong("wrong-type", path, shown(value), "a whole number", "write a whole number")
 
+    def check_steps(self, steps: Sequence[Step], fields: Fields) -> None:  # noqa: B027  # most loads take any steps
+        """Check that the load can run these steps. Problems are added to `fields`."""
+
     def read_options(self, value: object, fields: Fields, path: str) -> dict[str, str]:
         """Return options of the generator, or of it on one target. Problems are added to `fields`."""
         found: dict[str, str] = {}
