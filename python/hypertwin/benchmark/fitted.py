@@ -19,11 +19,6 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 from hypertwin.yaml_writing import to_yaml
 
-FITTED = (
-    *("throughput_per_s", "response_ms_mean", "iops", "io_latency_ms_mean", "read_latency_ms_mean"),
-    *("write_latency_ms_mean", "guest_cpu_pct", "run_pct"),
-)
-"""Figures that set parameters. Percentiles are predicted only, because they repeat worse."""
 LEAST_ERROR = 0.01
 """Least relative error of a measured mean [an assumption: repeats in one session share their surroundings]."""
 
@@ -36,7 +31,7 @@ def measurements(plan: Plan, scenario: Scenario, runs: Sequence[tuple[Step, Sequ
             continue
         settings = plan.load.settings(step, scenario, plan.group)
         row: dict[str, Any] = {"name": step.title, **{path: _cell(value) for path, value in settings.items()}}
-        for key in FITTED:
+        for key in plan.load.fitted:
             values = [run["figures"][key] for run in own if key in run["figures"]]
             if len(values) == len(own) and statistics.fmean(values) > 0:
                 path = f"groups.{plan.group}.{dotted(key)}"

@@ -9,8 +9,8 @@ from hypertwin.documents.simulation import LimitKind
 
 FULL_PCT = 90.0
 """Use of CPUs from which they are the limit."""
-THROTTLED_PCT = 50.0
-"""Share of periods with a used-up quota from which the quota is the limit."""
+THROTTLED_PCT = 10.0
+"""Share of periods with a used-up quota from which the quota is the limit [each costs a large part of a period]."""
 STOLEN_PCT = 10.0
 """Steal time of a guest from which the CPUs of its host are the limit."""
 DISK_PCT = 95.0

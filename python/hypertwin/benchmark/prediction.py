@@ -10,6 +10,7 @@ from typing import Any
 from hypertwin import _core, naming
 from hypertwin.benchmark import folder as folders
 from hypertwin.benchmark.plan import Plan
+from hypertwin.benchmark.step import Step
 from hypertwin.calibration import parameters
 from hypertwin.documents.benchmark import PredictedFigure, PredictedStep, Prediction
 from hypertwin.errors import ScenarioError, fail
@@ -68,14 +69,14 @@ def predict(
     points = [Point(each, load(scenario, each)) for each in settings]
     result = run_points(points, progress=progress).to_dict()
     steps: list[PredictedStep] = []
-    for step, each, report in zip(plan.steps, settings, result["points"], strict=True):
+    for step, point, report in zip(plan.steps, points, result["points"], strict=True):
         limit = report["judgement"]["limits"][plan.group]
         steps.append(
             {
                 "name": step.name,
                 "title": step.title,
-                "set": dict(each),
-                "figures": _figures(report, plan.group),
+                "set": dict(point.changes),
+                "figures": _figures(plan, step, point.scenario, report),
                 "limit": {"kind": limit["kind"], "text": limit["text"]},
                 "steady": report["verdict"]["steady"],
             }
@@ -93,23 +94,27 @@ def predict(
     }
 
 
-def _figures(report: Any, group: str) -> dict[str, PredictedFigure]:
-    flat = flatten(report["groups"][group])
-    errors = (report.get("model_error") or {}).get("groups", {}).get(group, {})
+def _figures(plan: Plan, step: Step, scenario: Scenario, report: Any) -> dict[str, PredictedFigure]:
+    """Return the figures of the group, as the load generator measures them."""
+    flat = flatten(report["groups"][plan.group])
+    errors = (report.get("model_error") or {}).get("groups", {}).get(plan.group, {})
+    known = {key: flat[key] for key in FIGURES if _is_number(flat.get(key))}
+    seen = plan.load.seen(known, step, scenario, plan.group)
     found: dict[str, PredictedFigure] = {}
-    for key in FIGURES:
-        value = flat.get(key)
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            continue
-        ends = errors.get(key) or {}
+    for key, value in known.items():
+        ends, more = errors.get(key) or {}, seen[key] - value
         found[key] = {
-            "value": float(value),
+            "value": float(seen[key]),
             "unit": UNITS.get(catalogue_key(key), ""),
             "ci95": _half(flat, key),
-            "low": ends.get("low"),
-            "high": ends.get("high"),
+            "low": ends["low"] + more if ends else None,
+            "high": ends["high"] + more if ends else None,
         }
     return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _half(flat: dict[str, Any], key: str) -> float | None:

@@ -52,6 +52,7 @@ class Fio(Load):
         *("remote-config", "trigger-file", "trigger-remote"),
     )
     percentile: ClassVar[str] = "io_latency_ms_p99"
+    fitted: ClassVar[tuple[str, ...]] = ("iops", "guest_cpu_pct", "run_pct")
     packages: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "fio": {"apt-get": "fio", "dnf": "fio", "zypper": "fio"},
         "blkid": {"apt-get": "util-linux", "dnf": "util-linux", "zypper": "util-linux"},
@@ -133,6 +134,22 @@ class Fio(Load):
         workload = fio.of_options(place, {key: ("load.options", value) for key, value in options.items()})
         del workload["cpu"]
         return settings(IoPoint(step.name, place, workload, {}, vms=step.vms), scenario, group, "steps")
+
+    def seen(self, figures: Mapping[str, float], step: Step, scenario: Scenario, group: str) -> dict[str, float]:
+        """Return latencies until the process of fio runs again: those of the twin end with the interrupt.
+
+        fio keeps its I/Os outstanding. By Little's law they take the number outstanding over IOPS, less the CPU time of
+        fio itself. Percentiles get the same time as the mean, which is too little if the process waits irregularly.
+        """
+        vm = scenario.data["vms"][group]
+        workload = scenario.data["workloads"][vm["workload"]]
+        io, iops, mean = workload["arrivals"].get("io"), figures.get("iops", 0), figures.get("io_latency_ms_mean")
+        if io is None or io.get("rate") or not iops or mean is None:
+            return dict(figures)
+        outstanding = step.vms * int(io["outstanding"]) * int(vm.get("vdisks") or 10 * int(vm.get("controllers", 1)))
+        own = 1000 * _core.duration_s(workload["cpu"]["mean"])
+        waits = max(0.0, 1000 * outstanding / iops - own - mean)
+        return {key: value + waits if "latency_ms" in key else value for key, value in figures.items()}
 
     def _points(self, output: Path) -> list[Any]:
         from hypertwin.ingest.benchmarks import io_points

@@ -61,6 +61,9 @@ class Load(ABC):
     packages: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     """Package of each program, by package manager."""
 
+    fitted: ClassVar[tuple[str, ...]] = ("throughput_per_s", "response_ms_mean", "iops", "guest_cpu_pct", "run_pct")
+    """Figures that set parameters. Percentiles are predicted only, because they repeat worse."""
+
     def __init__(self, entry: Mapping[str, Any], fields: Fields, path: str) -> None:
         """Read the options. Problems are added to `fields`."""
         self.path = path
@@ -99,6 +102,10 @@ class Load(ABC):
     @abstractmethod
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the settings of the scenario for a step. Raises ScenarioError."""
+
+    def seen(self, figures: Mapping[str, float], step: Step, scenario: Scenario, group: str) -> dict[str, float]:
+        """Return predicted figures as the generator measures them. The scenario has the settings of the step."""
+        return dict(figures)
 
     def space_bytes(self) -> int:
         """Return the approximate size of the data in bytes, or 0 if unknown."""
