@@ -31,7 +31,7 @@ ESXI_KEYS = ("kind", "address", "port", "config", "command")
 HOST_KINDS = ("linux", esxi.KIND)
 LIMIT_KEYS = ("vms", "threads", "rate", "depth", "space", "time")
 GUARD_KEYS = ("cpu_pressure_pct", "io_pressure_pct", "memory_pressure_pct", "steal_pct", "free_space", "load_1min")
-CALIBRATE_KEYS = ("step", "free")
+CALIBRATE_KEYS = ("step", "free", "tails")
 
 SERVERS = ("prometheus", "prometheuss")
 """Schemes of servers of telemetry."""
@@ -57,6 +57,8 @@ class Calibrate:
     step: Step
     free: tuple[str, ...]
     """Parameters, in the form of `hypertwin calibrate --free`."""
+    tails: bool = False
+    """True if percentiles of the step set parameters, too."""
 
 
 @dataclass(frozen=True)
@@ -356,7 +358,10 @@ class _Reader(Fields):
             self.wrong(
                 "missing-key", "calibrate.free", "(missing)", "a list of paths", "free: [workloads.oltp.cpu.mean]"
             )
-        return Calibrate(step, free)
+        tails = entry.get("tails", False)
+        if not isinstance(tails, bool):
+            self.wrong("wrong-type", "calibrate.tails", shown(tails), "true or false", "tails: true")
+        return Calibrate(step, free, tails is True)
 
     def _amounts(self, value: object, path: str, keys: Sequence[str]) -> dict[str, float]:
         entry = self.mapping(value, path, "{space: 10 GiB}")

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from hypertwin.benchmark import checks, counters, fitted, judged, limits, measured
-from hypertwin.benchmark.load import Figures
+from hypertwin.benchmark.load import Figures, Load
 from hypertwin.benchmark.load.generator import percentiles
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target
@@ -281,7 +281,14 @@ def test_missing_runs_are_counted_by_step():
 
 
 def test_errors_of_measured_points_are_those_of_the_mean_but_never_nothing():
-    plan = cast(Any, SimpleNamespace(group="db", load=SimpleNamespace(settings=lambda *_: {"vms.db.count": 2})))
+    plan = cast(
+        Any,
+        SimpleNamespace(
+            group="db",
+            calibrate=None,
+            load=SimpleNamespace(settings=lambda *_: {"vms.db.count": 2}, fitted=Load.fitted),
+        ),
+    )
     own = [cast(Any, {"figures": {"throughput_per_s": value, "run_pct": 50}}) for value in (90, 100, 110, 100)]
     text = fitted.measurements(plan, cast(Any, None), [(Step(2, {}), own), (Step(1, {}), [])])
     (row,) = csv.DictReader(io.StringIO(text))
