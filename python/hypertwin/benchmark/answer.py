@@ -179,7 +179,7 @@ def _measured(work: Campaign, place: Folder, plan: Plan, options: Execute) -> No
     try:
         work.prepare()
         if place.predicted() is None:
-            before = [] if plan.calibrate is None else [plan.calibrate.step]
+            before = () if plan.calibrate is None else plan.calibrate.steps
             first = [(repeat, step) for repeat, step in work.pending() if step in before]
             work.measure(first)
             if plan.calibrate is not None:
@@ -195,8 +195,9 @@ def _measured(work: Campaign, place: Folder, plan: Plan, options: Execute) -> No
 def _calibrate(place: Folder, plan: Plan, progress: LabelledProgress | None) -> None:
     """Fit the free parameters to the calibration step."""
     assert plan.calibrate is not None
-    step, scenario = plan.calibrate.step, scenarios.load(place.path / folders.SCENARIO)
-    place.write("calibration.csv", fitted.measurements(plan, scenario, [(step, place.runs(step, plan.repeats))]))
+    scenario = scenarios.load(place.path / folders.SCENARIO)
+    runs = [(step, place.runs(step, plan.repeats)) for step in plan.calibrate.steps]
+    place.write("calibration.csv", fitted.measurements(plan, scenario, runs))
     found = fitted.fit(plan, scenario, place.path / "calibration.csv", progress)
     place.write(CALIBRATION, calibration_file.render(found.to_dict()))
     place.write_json(
@@ -221,7 +222,7 @@ def _document(place: Folder, plan: Plan, *, propose: bool = False) -> documents.
     before = [] if predicted is None else list(predicted["measured_before"])
     is_imported = isinstance(plan.load, Imported)
     if is_imported:  # all its steps were measured before, and only one can have set parameters
-        before = [] if plan.calibrate is None else [plan.calibrate.step.name]
+        before = [] if plan.calibrate is None else [step.name for step in plan.calibrate.steps]
     by_name = {} if predicted is None else {each["name"]: each for each in predicted["steps"]}
     runs = {step.name: place.runs(step, plan.repeats) for step in plan.steps}
     steps = [

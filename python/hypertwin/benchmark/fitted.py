@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.benchmark.plan import Plan
-from hypertwin.benchmark.prediction import FIGURES
 from hypertwin.benchmark.step import Step
 from hypertwin.calibration.calibrate import Calibration, calibrate
 from hypertwin.documents import benchmark as documents
@@ -20,7 +19,6 @@ from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 from hypertwin.yaml_writing import to_yaml
 
-PERCENTILES = ("_p95", "_p99")
 LEAST_ERROR = 0.01
 """Least relative error of a measured mean [an assumption: repeats in one session share their surroundings]."""
 
@@ -33,7 +31,7 @@ def measurements(plan: Plan, scenario: Scenario, runs: Sequence[tuple[Step, Sequ
             continue
         settings = plan.load.settings(step, scenario, plan.group)
         row: dict[str, Any] = {"name": step.title, **{path: _cell(value) for path, value in settings.items()}}
-        for key in (*plan.load.fitted, *_tails(plan)):
+        for key in (plan.calibrate.figures if plan.calibrate else ()) or plan.load.fitted:
             values = [run["figures"][key] for run in own if key in run["figures"]]
             if len(values) == len(own) and statistics.fmean(values) > 0:
                 path = f"groups.{plan.group}.{dotted(key)}"
@@ -73,11 +71,6 @@ def proposals(found: Calibration, used: Scenario) -> list[documents.Proposal]:
             }
         )
     return answer
-
-
-def _tails(plan: Plan) -> Sequence[str]:
-    """Return the percentiles that set parameters."""
-    return [key for key in FIGURES if key.endswith(PERCENTILES)] if plan.calibrate and plan.calibrate.tails else ()
 
 
 def _error(values: Sequence[float]) -> float:

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypertwin.benchmark import limits
+from hypertwin.benchmark.load.generator import FIGURES
 from hypertwin.benchmark.plan import Plan
-from hypertwin.benchmark.prediction import FIGURES, TITLES, UNITS
+from hypertwin.benchmark.prediction import TITLES, UNITS
 from hypertwin.benchmark.step import Step
 from hypertwin.documents import benchmark as documents
 from hypertwin.ingest.outside import number

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin import _core, yaml_fields
+from hypertwin import _core, naming, yaml_fields
 from hypertwin.benchmark import esxi, inventory
 from hypertwin.benchmark.load import KINDS, Load
+from hypertwin.benchmark.load.generator import FIGURES
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target, excluded
 from hypertwin.errors import Mistake, ScenarioError
@@ -31,7 +32,7 @@ ESXI_KEYS = ("kind", "address", "port", "config", "command")
 HOST_KINDS = ("linux", esxi.KIND)
 LIMIT_KEYS = ("vms", "threads", "rate", "depth", "space", "time")
 GUARD_KEYS = ("cpu_pressure_pct", "io_pressure_pct", "memory_pressure_pct", "steal_pct", "free_space", "load_1min")
-CALIBRATE_KEYS = ("step", "free", "tails")
+CALIBRATE_KEYS = ("step", "free", "figures")
 
 SERVERS = ("prometheus", "prometheuss")
 """Schemes of servers of telemetry."""
@@ -52,13 +53,13 @@ _EMPTY = ("a mapping with name, scenario, targets, load and steps", "`hypertwin 
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Step that sets parameters of the scenario before the prediction."""
+    """Steps that set parameters of the scenario before the prediction."""
 
-    step: Step
+    steps: tuple[Step, ...]
     free: tuple[str, ...]
     """Parameters, in the form of `hypertwin calibrate --free`."""
-    tails: bool = False
-    """True if percentiles of the step set parameters, too."""
+    figures: tuple[str, ...] = ()
+    """Measured figures that set them, or nothing for those of the load."""
 
 
 @dataclass(frozen=True)
@@ -348,20 +349,27 @@ class _Reader(Fields):
             return None
         entry = self.mapping(value, "calibrate", "{step: {vms: 1, threads: 1}, free: [workloads.oltp.cpu.mean]}")
         self.known(entry, CALIBRATE_KEYS, "calibrate.")
-        asked = self.mapping(entry.get("step"), "calibrate.step", "{vms: 1}")
-        step = self._step("calibrate.step", asked, load, targets)
-        if step not in steps:
-            allowed = "; ".join(each.title for each in steps[:8]) or "a step of the plan"
-            self.wrong("unknown-reference", "calibrate.step", step.title, allowed, "choose one of the steps")
+        given = entry.get("step")
+        asked = given if isinstance(given, list) else [given]
+        found = []
+        for index, each in enumerate(asked):
+            path = f"calibrate.step.{index}" if isinstance(given, list) else "calibrate.step"
+            step = self._step(path, self.mapping(each, path, "{vms: 1}"), load, targets)
+            found.append(step)
+            if step not in steps:
+                allowed = "; ".join(other.title for other in steps[:8]) or "a step of the plan"
+                self.wrong("unknown-reference", path, step.title, allowed, "choose one of the steps")
         free = self._texts(entry.get("free"), "calibrate.free")
         if not free:
             self.wrong(
                 "missing-key", "calibrate.free", "(missing)", "a list of paths", "free: [workloads.oltp.cpu.mean]"
             )
-        tails = entry.get("tails", False)
-        if not isinstance(tails, bool):
-            self.wrong("wrong-type", "calibrate.tails", shown(tails), "true or false", "tails: true")
-        return Calibrate(step, free, tails is True)
+        figures = self._texts(entry.get("figures"), "calibrate.figures")
+        for key in figures:
+            if key not in FIGURES:
+                hint = naming.hint(key, FIGURES, "choose some of these")
+                self.wrong("unknown-metric", "calibrate.figures", shown(key), ", ".join(FIGURES), hint)
+        return Calibrate(tuple(found), free, figures)
 
     def _amounts(self, value: object, path: str, keys: Sequence[str]) -> dict[str, float]:
         entry = self.mapping(value, path, "{space: 10 GiB}")

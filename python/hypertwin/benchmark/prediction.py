@@ -9,6 +9,7 @@ from typing import Any
 
 from hypertwin import _core, naming
 from hypertwin.benchmark import folder as folders
+from hypertwin.benchmark.load.generator import FIGURES
 from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.step import Step
 from hypertwin.calibration import parameters
@@ -19,15 +20,6 @@ from hypertwin.frame import flatten
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.run import Point, run_points
 from hypertwin.scenario import Scenario, load
-
-FIGURES = (
-    *("throughput_per_s", "response_ms_mean", "response_ms_p95", "response_ms_p99"),
-    *("iops", "io_latency_ms_mean", "io_latency_ms_p95", "io_latency_ms_p99"),
-    *("read_latency_ms_mean", "read_latency_ms_p95", "read_latency_ms_p99"),
-    *("write_latency_ms_mean", "write_latency_ms_p95", "write_latency_ms_p99"),
-    *("guest_cpu_pct", "run_pct", "ready_pct"),
-)
-"""Predicted figures of a group, in the order of views. A load has some of them."""
 
 _OF_GROUPS = [metric for metric in CATALOGUE if "group" in metric.scopes]
 UNITS = {metric.key: metric.unit for metric in _OF_GROUPS}

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from hypertwin.benchmark.target import Target
     from hypertwin.scenario import Scenario
 
+FIGURES = (
+    *("throughput_per_s", "response_ms_mean", "response_ms_p95", "response_ms_p99"),
+    *("iops", "io_latency_ms_mean", "io_latency_ms_p95", "io_latency_ms_p99"),
+    *("read_latency_ms_mean", "read_latency_ms_p95", "read_latency_ms_p99"),
+    *("write_latency_ms_mean", "write_latency_ms_p95", "write_latency_ms_p99"),
+    *("guest_cpu_pct", "run_pct", "ready_pct"),
+)
+"""Figures of a group that are predicted and measured, in the order of views. A load has some of them."""
+
 SCHEMA = "hypertwin_benchmark"
 """Name of the database that a campaign makes and drops. An existing one is never used."""
 MADE = "database.made"
