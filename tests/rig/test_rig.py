@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ import yaml
 from tests.conftest import lacks, only_where
 from tests.rig.rig import PROGRAMS, Rig, trouble
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rig")]
+pytestmark = pytest.mark.slow
 
 PLANS = Path(__file__).parent / "plans"
 
@@ -32,10 +33,12 @@ def rig() -> Iterator[Rig]:
     if any(program in reason for program in PROGRAMS) or "PostgreSQL" in reason:
         lacks(reason)
     only_where(not reason, f"no rig here: {reason}")
-    with tempfile.TemporaryDirectory(prefix="htrig-") as place:  # the folders of pytest are closed to PostgreSQL's user
-        Path(place).chmod(0o755)
-        with Rig(Path(place, "rig")) as made:
-            yield made
+    with Path(tempfile.gettempdir(), "htrig.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # its names are the same for all workers
+        with tempfile.TemporaryDirectory(prefix="htrig-") as place:  # folders of pytest are closed to PostgreSQL's user
+            Path(place).chmod(0o755)
+            with Rig(Path(place, "rig")) as made:
+                yield made
 
 
 @pytest.fixture
