@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from hypertwin.arguments import Option
 from hypertwin.execution.options import Runs
 from hypertwin.run import LabelledProgress
+
+
+def _named(name: str | Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
+    return () if name is None else (Path(name),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +23,8 @@ class Predict(Runs):
     out: str | Path
     """Folder of the campaign."""
     calibration: Annotated[
-        str | Path | None, Option("Parameters from `hypertwin calibrate`, instead of a calibration step.", "FILE.yaml")
+        str | Path | None,
+        Option("Parameters from `hypertwin calibrate`, instead of a calibration step.", "FILE.yaml", files=_named),
     ] = None
     progress: LabelledProgress | None = None
     """Function called with a label, the number of completed steps, and the number of all steps."""
