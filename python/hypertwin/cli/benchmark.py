@@ -69,7 +69,9 @@ def predict(path: PlanFile, *, asked: Predict, out: Out, form: options.FormAlone
 
 @app.command(examples=["hypertwin benchmark check plan.yaml", "hypertwin benchmark check run/"])
 def check(
-    path: Annotated[Path, typer.Argument(metavar="PLAN.yaml|FOLDER", help="A plan, or the folder of a campaign.")],
+    path: Annotated[
+        Path, Input(), typer.Argument(metavar="PLAN.yaml|FOLDER", help="A plan, or the folder of a campaign.")
+    ],
     form: options.FormAlone = None,
 ) -> None:
     """Check targets and hosts: identity, programs, space, clocks, and other load. Exit with 1 if one is not ready."""
