@@ -111,7 +111,7 @@ def run(
 
 @app.command(examples=["hypertwin benchmark resume run/", "hypertwin benchmark resume run/ --clean"])
 def resume(
-    path: Campaign,
+    folder: Campaign,
     *,
     asked: Execute,
     fail_on: Failing = None,
@@ -120,7 +120,7 @@ def resume(
 ) -> None:
     """Go on with a campaign that was predicted or interrupted. Complete runs are not repeated."""
     output.check(registry.BENCHMARK, form, None, report)
-    _run(path, asked, fail_on, form, report)
+    _run(folder, asked, fail_on, form, report)
 
 
 @app.command(
@@ -165,7 +165,7 @@ def import_command(
     examples=["hypertwin benchmark report run/ --report run.html", "hypertwin benchmark report run/ --fail-on off"],
 )
 def report_command(
-    path: Campaign,
+    folder: Campaign,
     fail_on: Failing = None,
     form: options.Form = None,
     out: options.Out = None,
@@ -173,7 +173,7 @@ def report_command(
 ) -> None:
     """Compare the runs of a campaign with its prediction."""
     output.check(registry.BENCHMARK, form, out, report)
-    _show(answer.report_benchmark(path), fail_on, form, report, out)
+    _show(answer.report_benchmark(folder), fail_on, form, report, out)
 
 
 def _run(
