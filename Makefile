@@ -87,7 +87,7 @@ release: $(STAMPS)/packages ## check tree and changelog, test, build the wheel, 
 	@$(BIN)/python scripts/release.py
 
 rig: $(STAMPS)/core ## three benchmark campaigns on network namespaces with databases, alone, into out/rig; takes root and half an hour
-	@scripts/install_test_tools $(VENV)/guest
+	@scripts/install_rig_tools
 	@$(BIN)/python -m tests.rig.campaigns out/rig
 
 bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench

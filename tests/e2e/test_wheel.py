@@ -32,7 +32,7 @@ LIBRARY = {
         ("moving", "python/hypertwin/library/moving"),
     )
     for path in (ROOT / folder).rglob("*")
-    if path.suffix in (".csv", ".fio", ".md", ".xlsx", ".yaml")
+    if path.suffix in (".csv", ".fio", ".ini", ".md", ".xlsx", ".yaml")
 } | {"hypertwin/library/licences.yaml"}
 """What must be in the package beside its modules."""
 

@@ -64,10 +64,11 @@ def trouble() -> str:
         return f"it needs {', '.join(lacking)} (Debian: openssh-server, mariadb-server, postgresql)"
     if not list(Path("/usr/lib/postgresql").glob("*/bin/postgres")):
         return "it needs PostgreSQL"
-    probe = subprocess.run(["ip", "netns", "add", "htrigprobe"], capture_output=True, text=True, check=False)
+    name = f"htrigprobe{os.getpid()}"
+    probe = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
     if probe.returncode:
         return f"no network namespace can be made: {probe.stderr.strip()}"
-    _quiet("ip", "netns", "del", "htrigprobe")
+    _quiet("ip", "netns", "del", name)
     return "" if _controllers() else "no cpu controller of control groups is mounted"
 
 
@@ -79,6 +80,7 @@ class Rig:
         self.folder = folder
         self.machines = [Machine(number, folder / f"vm{number}") for number in range(1, count + 1)]
         self.quota_cpus = quota_cpus
+        self._started: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Rig:
         """Start everything. Raises RigError."""
@@ -129,6 +131,9 @@ class Rig:
             for controller in _controllers():
                 with contextlib.suppress(OSError):
                     (controller / machine.namespace).rmdir()
+        for process in self._started:
+            process.wait()
+        self._started.clear()
         _quiet("ip", "link", "del", BRIDGE)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -163,13 +168,14 @@ class Rig:
         joins = " && ".join(f"echo $$ > {each / machine.namespace / 'cgroup.procs'}" for each in _controllers())
         script = f'{joins} && exec ip netns exec {machine.namespace} "$@"'
         with (machine.folder / log).open("wb") as stream:
-            subprocess.Popen(
+            started = subprocess.Popen(
                 ["sh", "-c", script, "sh", *words],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,
                 start_new_session=True,
             )
+        self._started.append(started)
 
     def _sshd(self, machine: Machine) -> None:
         folder = machine.folder
