@@ -297,6 +297,12 @@ def test_errors_of_measured_points_are_those_of_the_mean_but_never_nothing():
     assert float(row["groups.db.throughput_per_s.error"]) == pytest.approx(4.0825, abs=1e-3)
     assert float(row["groups.db.run_pct.error"]) == 0.5
     assert row["vms.db.count"] == "2"
+    plan.calibrate = SimpleNamespace(figures=("throughput_per_s",))
+    (chosen,) = csv.DictReader(io.StringIO(fitted.measurements(plan, cast(Any, None), [(Step(2, {}), own)])))
+    assert [key for key in chosen if key.startswith("groups.")] == [
+        "groups.db.throughput_per_s",
+        "groups.db.throughput_per_s.error",
+    ]
 
 
 def test_a_clock_is_read_at_its_quickest_answer():

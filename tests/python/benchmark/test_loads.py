@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -344,3 +345,24 @@ def test_sockets_of_ssh_have_a_short_path_whatever_the_temporary_folder(
         words = shells.words(Target("a", "a"))
     (path,) = [word.removeprefix("ControlPath=") for word in words if word.startswith("ControlPath=")]
     assert len(path.replace("%C", "c" * 40)) + 17 < 104
+
+
+@pytest.mark.parametrize(
+    ("iops", "io", "mean", "seen"),
+    [
+        (10_000, {"outstanding": 8, "rate": None}, 0.1, 0.79),  # 8 I/Os take 0.8 ms, of which fio computes 0.01
+        (80_000, {"outstanding": 8, "rate": None}, 0.1, 0.1),  # the latency of the twin is longer
+        (10_000, {"outstanding": 8, "rate": "10000 /s"}, 0.1, 0.1),  # a paced load has no fixed number outstanding
+    ],
+)
+def test_a_latency_of_fio_ends_when_its_process_runs_again(iops: float, io: dict[str, Any], mean: float, seen: float):
+    scenario = loads(SCENARIO).with_overrides(
+        {"workloads.fio.cpu.mean": "10 us", **{f"workloads.fio.arrivals.io.{key}": each for key, each in io.items()}}
+    )
+    figures = {"iops": iops, "io_latency_ms_mean": mean, "io_latency_ms_p99": 0.3, "run_pct": 20}
+    found = plan({"kind": "fio"}).load.seen(figures, Step(1, {}), scenario, "io")
+    assert found["io_latency_ms_mean"] == pytest.approx(seen)
+    assert found["io_latency_ms_p99"] == pytest.approx(0.3 + seen - mean)
+    assert (found["iops"], found["run_pct"]) == (iops, 20)
+    two = plan({"kind": "fio"}).load.seen(figures, Step(2, {}), scenario, "io")
+    assert two["io_latency_ms_mean"] >= found["io_latency_ms_mean"]

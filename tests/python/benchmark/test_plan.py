@@ -258,3 +258,14 @@ def test_each_error_of_a_host_has_its_path(host: str, path: str, code: str):
 def test_esxtop_takes_samples_for_the_whole_run(seconds: float, samples: int):
     host = Target("esx", "root@esx1")
     assert esxi.command(host, seconds) == f"esxtop -b -a -d 2 -n {samples}\n"
+
+
+def test_several_steps_and_chosen_figures_can_set_parameters():
+    text = GOOD + "calibrate: {step: [{threads: 1}, {threads: 4}], free: [x], figures: [throughput_per_s]}"
+    found = read(text).calibrate
+    assert found is not None
+    assert [step.name for step in found.steps] == ["vms-1-threads-1", "vms-1-threads-4"]
+    assert found.figures == ("throughput_per_s",)
+    with pytest.raises(ScenarioError) as caught:
+        read(text.replace("{threads: 4}]", "{threads: 9}]").replace("[throughput_per_s]", "[tps]"))
+    assert {each.path for each in caught.value.mistakes} == {"calibrate.step.1", "calibrate.figures"}
