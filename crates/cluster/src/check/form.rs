@@ -6,6 +6,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
+use super::MAX_MISTAKES;
 use super::keyword::VALIDATOR;
 use super::product;
 use super::unit;
@@ -14,16 +15,13 @@ use crate::quantity::kind_and_value;
 use crate::schema;
 use crate::schema::places;
 
-/// Further errors are counted but not listed.
-pub(super) const MOST_MISTAKES: usize = 500;
-
 /// The schema errors, one per path; every path whose value is unreliable; and the number of errors not listed.
 pub(super) fn schema_mistakes(value: &Value) -> (Vec<Issue>, BTreeSet<Vec<String>>, usize) {
     let mut found: Vec<Issue> = Vec::new();
     let mut seen = BTreeSet::new();
     let mut unlisted = 0;
     for error in VALIDATOR.iter_errors(value) {
-        if found.len() >= MOST_MISTAKES {
+        if found.len() >= MAX_MISTAKES {
             unlisted += 1;
             continue;
         }
@@ -60,11 +58,11 @@ fn explain(error: &ValidationError<'_>) -> (Vec<Issue>, usize) {
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let here = schema::at(&path).unwrap_or_default();
-            let listed = unexpected.iter().take(MOST_MISTAKES);
+            let listed = unexpected.iter().take(MAX_MISTAKES);
             let found = listed
                 .map(|key| unknown_key(&path, key, error.instance(), &here))
                 .collect();
-            (found, unexpected.len().saturating_sub(MOST_MISTAKES))
+            (found, unexpected.len().saturating_sub(MAX_MISTAKES))
         }
         _ => (vec![explain_one(error, path)], 0),
     }

@@ -27,8 +27,10 @@ mod device;
 mod disks;
 mod failure;
 mod fit;
+#[cfg(feature = "schema-check")]
 mod form;
 mod host;
+#[cfg(feature = "schema-check")]
 mod keyword;
 mod memory;
 mod movement;
@@ -37,22 +39,38 @@ mod numa;
 mod option;
 mod pool;
 mod pool_kind;
+#[cfg(feature = "schema-check")]
 mod product;
 mod reservation;
 mod rule;
 mod sections;
 mod size;
+#[cfg(feature = "schema-check")]
 mod unit;
 mod vm;
 mod workload;
 
-use form::{MOST_MISTAKES, schema_mistakes};
+#[cfg(feature = "schema-check")]
+use form::schema_mistakes;
 use sections::Sections;
+use serde::Deserialize;
 use serde_json::Value;
+#[cfg(not(feature = "schema-check"))]
+use std::collections::BTreeSet;
 
 use crate::mistake::{Issue, Mistake, Reading, shorten};
 use crate::schema;
 use crate::spec::scenario::Scenario;
+
+/// Further errors are counted but not listed.
+const MAX_MISTAKES: usize = 500;
+
+/// Without the schema validator, only the types and the checks below find errors: for scenarios whose values are known
+/// to be in range.
+#[cfg(not(feature = "schema-check"))]
+fn schema_mistakes(_: &Value) -> (Vec<Issue>, BTreeSet<Vec<String>>, usize) {
+    Default::default()
+}
 
 /// Appends the errors of one kind.
 type Check = fn(&Sections, &mut Vec<Issue>);
@@ -154,7 +172,7 @@ impl Scenario {
             found.extend(disagreements(&Sections::new(&sound, faulty)));
         }
         if found.is_empty() {
-            let read = serde_json::from_value(value).map(|mut scenario: Self| {
+            let read = Self::deserialize(&value).map(|mut scenario: Self| {
                 scenario.count_storage_memory();
                 (scenario, readings)
             });
@@ -165,12 +183,12 @@ impl Scenario {
             });
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
-        let more = unlisted + found.len().saturating_sub(MOST_MISTAKES);
-        found.truncate(MOST_MISTAKES);
+        let more = unlisted + found.len().saturating_sub(MAX_MISTAKES);
+        found.truncate(MAX_MISTAKES);
         let mut mistakes: Vec<Mistake> = found.into_iter().map(|issue| issue.mistake).collect();
         if more > 0 {
             let value = format!("{more} further errors");
-            let allowed = format!("{MOST_MISTAKES} are listed");
+            let allowed = format!("{MAX_MISTAKES} are listed");
             mistakes.push(
                 Issue::new(
                     [],
