@@ -6,6 +6,7 @@ thirds of the JSON.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,10 +34,11 @@ NO_POLICY = '"policy":null'
 class Packed:
     """Report as JSON, compressed if the JSON is long."""
 
-    __slots__ = ("_data", "letters")
+    __slots__ = ("_data", "letters", "sha256")
 
     def __init__(self, text: str, points: int) -> None:
         """Keep the core's JSON of replications, for one of these points."""
+        self.sha256 = hashlib.sha256(text.encode()).hexdigest()
         text = text.replace(NO_POLICY, f'"policy":{json.dumps(OWN)}')
         self.letters = len(text)
         self._data = text if self.letters * points <= KEPT else zlib.compress(text.encode(), 1)
@@ -94,6 +96,10 @@ class Reports(Sequence[documents.Point]):
             if place in self._kept:
                 self._kept[place] = point
         return point
+
+    def sha256(self, index: int) -> str:
+        """Return the SHA-256 of the core's report of a point, which a live page shows, too."""
+        return self._packed[index].sha256
 
     def indented(self, index: int, depth: int) -> str:
         """Return the report of a point as JSON at a depth of a document. See `hypertwin.report.files.to_json`."""

@@ -1,17 +1,26 @@
 /** The page: finds the kind of its document, shows its view, and lets the reader choose what to look at. */
 
-import { options } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { options, type ComponentChildren } from "preact";
+import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import { Folding, usePaper } from "./components/blocks";
 import { Head } from "./components/head";
 import { Made } from "./components/made";
+import { Panel } from "./live/panel";
+import { comparison, told } from "./live/result";
+import { useLive } from "./live/state";
 import { kindOf, type Choice as Choosable } from "./model/kinds";
-import type { PageDocument } from "./model/page";
-import type { View } from "./model/view";
+import type { Live, PageDocument } from "./model/page";
+import { head, SIMULATION } from "./model/simulation";
+import type { Simulation } from "./model/simulation/document";
+import { groups } from "./model/simulation/points";
+import type { Section, View } from "./model/view";
 import { Look, readTheme, type Choice } from "./theme";
 
 /** Sections from which on a page has a list of them. */
 const LONG = 4;
+
+/** Groups of VMs up to which every preview draws all sections. */
+const MAX_REDRAWN = 60;
 
 export function App({ page }: { page: PageDocument }) {
   const kind = useMemo(() => kindOf(page), [page]);
@@ -20,8 +29,74 @@ export function App({ page }: { page: PageDocument }) {
   const [chosen, setChosen] = useState<Record<string, string>>(() => firsts(choices));
   const view = useMemo(() => kind.view(page, chosen), [page, chosen]);
   const look = useLook();
+  const choose = <Choices choices={choices} chosen={chosen} choose={setChosen} />;
   return (
     <Look.Provider value={look}>
+      {page.live ? (
+        <LivePage page={page} live={page.live} view={view} point={Number(chosen["point"] ?? 0)} choices={choose} />
+      ) : (
+        <Shown page={page} view={view} choices={choose} />
+      )}
+    </Look.Provider>
+  );
+}
+
+/** A page that simulates: what its reader asks, beside what the core gives for it. */
+function LivePage({
+  page,
+  live,
+  view,
+  point,
+  choices,
+}: {
+  page: PageDocument;
+  live: Live;
+  view: View;
+  point: number;
+  choices: ComponentChildren;
+}) {
+  const state = useLive(page, point);
+  const [compare, setCompare] = useState(true);
+  const { shown } = state;
+  const before = (page.document as Simulation).points[state.point]!;
+  const drawn = useRef(view.sections);
+  const asked = useMemo(() => {
+    if (!shown) return view;
+    const [now] = (shown.page.document as Simulation).points;
+    // of many groups, a preview shows what changed most; the other sections follow at rest, dimmed until then
+    const isBrief = shown.stage === "preview" && Object.keys(groups(now!)).length > MAX_REDRAWN;
+    if (!isBrief) drawn.current = SIMULATION.view(shown.page, {}).sections;
+    const sections = compare ? [comparison(before, now!, shown.stage), ...drawn.current] : drawn.current;
+    return { ...view, ...head(shown.page), title: `${page.title}, with ${told(shown.changes)}`, sections };
+  }, [shown, view, compare, before]);
+  const set = before.set as Record<string, unknown>;
+  return (
+    <Shown
+      page={shown?.page ?? page}
+      view={asked}
+      choices={shown ? null : choices}
+      look={state.pending ? (shown?.stage === "preview" ? "preview pending" : "pending") : ""}
+      panel={<Panel live={live} state={state} set={set} compare={compare} setCompare={setCompare} />}
+    />
+  );
+}
+
+function Shown({
+  page,
+  view,
+  choices,
+  panel,
+  look = "",
+}: {
+  page: PageDocument;
+  view: View;
+  choices: ComponentChildren;
+  panel?: ComponentChildren;
+  look?: string;
+}) {
+  const theme = useContext(Look);
+  return (
+    <>
       <a class="skip" href="#content">
         Skip to the content
       </a>
@@ -29,30 +104,41 @@ export function App({ page }: { page: PageDocument }) {
         <p class="brand">
           hypertwin <span class="hint">{page.made.date.slice(0, 10)}</span>
         </p>
-        <ThemeSwitch theme={look.choice} choose={look.choose} />
+        <ThemeSwitch theme={theme.choice} choose={theme.choose} />
         <h1>{view.title}</h1>
       </header>
-      <div class={view.sections.length >= LONG ? "long" : ""}>
-        <main id="content" tabIndex={-1}>
+      <div class={panel ? "asking" : view.sections.length >= LONG ? "long" : ""}>
+        {panel}
+        <main id="content" tabIndex={-1} class={look}>
           <Head view={view} />
           {view.sections.length >= LONG && <Contents view={view} />}
-          <Choices choices={choices} chosen={chosen} choose={setChosen} />
+          {choices}
           {view.sections.map((section) => (
-            <section key={section.id} id={section.id} class="section" aria-label={section.heading}>
-              <Folding
-                heading={section.heading}
-                badge={section.badge}
-                closed={section.closed}
-                text={section.text}
-                blocks={section.blocks}
-                level={2}
-              />
-            </section>
+            <Part key={section.id} section={section} />
           ))}
           <Made page={page} assumptions={view.assumptions} />
         </main>
       </div>
-    </Look.Provider>
+    </>
+  );
+}
+
+/** A section, drawn again only if it changed. */
+function Part({ section }: { section: Section }) {
+  return useMemo(
+    () => (
+      <section id={section.id} class="section" aria-label={section.heading}>
+        <Folding
+          heading={section.heading}
+          badge={section.badge}
+          closed={section.closed}
+          text={section.text}
+          blocks={section.blocks}
+          level={2}
+        />
+      </section>
+    ),
+    [section],
   );
 }
 

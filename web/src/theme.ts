@@ -34,8 +34,13 @@ export function readTheme(): Theme {
   };
 }
 
-/** What all parts of the page draw with: the theme, and whether they draw for paper. */
-export const Look = createContext<{ theme: Theme; printing: boolean }>({
+/** What all parts of the page draw with: the theme, whether they draw for paper, and the reader's choice of a theme. */
+export const Look = createContext<{
+  theme: Theme;
+  printing: boolean;
+  choice: Choice;
+  choose(choice: Choice): void;
+}>({
   theme: {
     ink: "",
     muted: "",
@@ -46,6 +51,8 @@ export const Look = createContext<{ theme: Theme; printing: boolean }>({
     heat: [],
   },
   printing: false,
+  choice: "auto",
+  choose: () => undefined,
 });
 
 export function seriesColour(theme: Theme, colour: number): string {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,8 @@ from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.plan import failover
-from hypertwin.report import conditions, files, measured, registry, simulation, xlsx
+from hypertwin.report import browser_core, conditions, files, measured, registry, simulation, xlsx
+from hypertwin.reports import Reports
 from hypertwin.result import Result
 
 
@@ -64,6 +65,9 @@ def command(
         typer.Option("--out", "-o", metavar="FILE", help="Write the result here; - for stdout; with esxtop, a folder."),
     ] = None,
     report: options.Report = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="With --report: the page simulates other values in the browser (1 MB more).")
+    ] = False,
     fail_on: Annotated[
         list[FailOn] | None,
         typer.Option(
@@ -84,6 +88,10 @@ def command(
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
     form, file = _checked(form, out, report), output.file_of(out)
     shown = _shown(show, form)
+    if live and report is None:
+        raise output.UsageError("--live is for a page: add --report FILE.html")
+    if live:
+        browser_core.module()
     asked = replace(asked, most_events=None if yes else effort.BUDGET)
     if form is Format.esxtop and file is not None:
         if asked.sweep or report is not None or asked.replications is not None:
@@ -103,17 +111,27 @@ def command(
         )
     points = simulated.document["points"]
     late = remarks.too_late(points, simulated.first_scenario)
+    if streams.is_verbose() and isinstance(points, Reports):
+        for place in range(len(points)):
+            streams.note(f"SHA-256 of the core's report of point {place + 1}: {points.sha256(place)}")
     if form is not Format.table or file is not None:  # a table on stdout has them
         for warning in (*simulation.memory_warnings(points), *late):
             streams.warn(warning)
-    _write(simulated, form, file, report, shown, late)
+    page = {"live": simulated.first_scenario, "live_options": _options(calibration)} if live else {}
+    _write(simulated, form, file, report, shown, late, page)
     output.fail_on(conditions.SIMULATION, fail_on or (), simulated.document)
 
 
 def _write(
-    simulated: Result, form: Format, file: Path | None, report: Path | None, shown: list[str], late: list[str]
+    simulated: Result,
+    form: Format,
+    file: Path | None,
+    report: Path | None,
+    shown: list[str],
+    late: list[str],
+    page: Mapping[str, Any],
 ) -> None:
-    """Write the result and the page."""
+    """Write the result, and the page with these further arguments."""
     result, scenario_of = simulated.document, simulated.first_scenario
     hosts = measured.of_hosts(scenario_of.inventory)
     said = [
@@ -121,7 +139,7 @@ def _write(
         *remarks.remarks(result["points"], scenario_of),
     ]
     beside = remarks.of_page(scenario_of) if report is not None else {}
-    output.write_page(registry.SIMULATION, result, report, assumptions=said, **beside)
+    output.write_page(registry.SIMULATION, result, report, assumptions=said, **beside, **page)
     if form is Format.parquet:
         content: str | bytes | Iterable[str] = files.to_parquet(result)
     elif form is Format.xlsx:
@@ -156,6 +174,11 @@ def _checked(named: Format | None, out: Path | None, report: Path | None) -> For
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
     return form
+
+
+def _options(calibration: Path | None) -> list[str]:
+    """Return the options that a run with other values needs as well."""
+    return [] if calibration is None else ["--calibration", str(calibration)]
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

@@ -28,6 +28,54 @@ class Made(TypedDict):
     """Calibration of the figures, one sentence per source."""
 
 
+class Control(TypedDict):
+    """Setting that a reader can change, of every entry of a section."""
+
+    key: list[str]
+    """Keys below the entry of the section."""
+    name: str
+    text: str
+    """Definition of the key."""
+    form: Literal["integer", "number", "quantity", "choice"]
+    unit: str
+    """Unit in which the page writes a quantity, otherwise an empty string."""
+    low: float
+    """Lowest allowed value, in the unit."""
+    high: float
+    """Highest allowed value, in the unit."""
+    step: float
+    span: float
+    """Slider range, as a multiple of the original value."""
+    reach: float
+    """Minimum upper end of the slider."""
+    default: Any
+    """Value of an entry without the key, or None."""
+    values: list[Any]
+    """Values of a choice."""
+
+
+class Live(TypedDict):
+    """What a page needs to simulate the scenario with other values."""
+
+    build: str
+    """Version and source hash of the core in the page."""
+    scenario: dict[str, Any]
+    """Scenario of the first point in canonical form, with all times."""
+    points: list[list[tuple[list[str], Any]]]
+    """Values by path that turn that scenario into the scenario of each point. None removes a key."""
+    errors: dict[str, Any]
+    """The twin's own error by area and kind, as the core takes it."""
+    controls: dict[Literal["vms", "hosts", "storage"], list[Control]]
+    hosts: list[str]
+    """Hosts that can fail."""
+    own_policy: str
+    """Name that stands for the data of a pool without a policy."""
+    file: str
+    """Scenario file of the command."""
+    options: list[str]
+    """Options of the command that a run with other values needs as well."""
+
+
 class PageDocument(TypedDict):
     """Data of a page."""
 
@@ -45,3 +93,5 @@ class PageDocument(TypedDict):
     notes: list[str]
     """Sentences that a terminal shows under the table of a simulation."""
     made: Made
+    live: NotRequired[Live]
+    """Data to simulate in the page. The core is a separate element of the page."""

@@ -20,8 +20,9 @@ from importlib import resources
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from hypertwin.documents.page import Made, MadeFile, PageDocument
+from hypertwin.documents.page import Live, Made, MadeFile, PageDocument
 from hypertwin.errors import HypertwinError, printable, short
+from hypertwin.report import browser_core
 from hypertwin.report.view import Promise, Table, View, head, shown, tables_of
 
 DIGITS = 6
@@ -71,6 +72,8 @@ class Page:
     """Tables for readers without scripts."""
     view: View | None = None
     """View of the result, or None for a simulation, whose page builds the view from the document."""
+    live: Live | None = None
+    """Data with which the page simulates, or None for a page without the core."""
 
     @staticmethod
     def of_view(kind: str, document: Any, view: View) -> Page:
@@ -96,18 +99,21 @@ class Page:
         if self.view is not None:
             document["notes"] = []
             document["view"] = rounded(self.view)
+        if self.live is not None:
+            document["live"] = self.live
         return "\n".join(
             (
                 '<!doctype html><html lang="en"><head><meta charset="utf-8">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(script, style))}">',
+                f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(script, style, live=self.live is not None))}">',
                 f"<title>{escape(self.title)} · hypertwin</title>",
                 f'<link rel="icon" href="{escape(ICON)}">',
                 f"<style>{style}</style>",
                 '</head><body><div id="app"></div>',
                 f"<noscript>{self._without_script(made)}</noscript>",
                 _data(document),
-                f"<script>{script}</script>",
+                f"<script>{script}</script>",  # first, so that the page is drawn before the core is read
+                *([_core_element()] if self.live is not None else []),
                 "</body></html>\n",
             )
         )
@@ -180,10 +186,14 @@ def date_now() -> datetime:
         ) from None
 
 
-def policy(script: str, style: str) -> str:
-    """Return the Content-Security-Policy of a page with this script and this style."""
+def policy(script: str, style: str, *, live: bool = False) -> str:
+    """Return the Content-Security-Policy of a page with this script and this style.
+
+    A live page may also compile its core, and run it in workers that its script makes.
+    """
+    scripts = f"'{_hash(script)}'" + (" 'wasm-unsafe-eval'; worker-src blob:" if live else "")
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:;"
+        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; img-src data: blob:;"
         " base-uri 'none'; form-action 'none'"
     )
 
@@ -220,6 +230,13 @@ def _data(document: PageDocument) -> str:
         return f'<script id="page" type="application/json">{text}</script>'
     packed = base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
     return f'<script id="page" type="application/json" data-encoding="deflate">{packed}</script>'
+
+
+@cache
+def _core_element() -> str:
+    """Return the HTML element with the core (`web/src/live/workers.ts`)."""
+    packed = base64.b64encode(zlib.compress(browser_core.module(), 9)).decode("ascii")
+    return f'<script id="core" type="application/wasm" data-encoding="deflate">{packed}</script>'
 
 
 def escape(text: str) -> str:

@@ -11,12 +11,14 @@ from hypertwin import frame
 from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
+from hypertwin.report import live as live_data
 from hypertwin.report import comparison, entities, measured, movement, pools, room, simulation, topology_svg
 from hypertwin.report.comparison import Study
 from hypertwin.report.measured import Measured, MeasuredVms
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.points import has_clusters, some_points
+from hypertwin.scenario import Scenario
 
 MOST_VMS = 50_000
 """Maximum number of VMs over all points of a page. A larger sweep has fewer points on it."""
@@ -46,6 +48,8 @@ def page(
     measured_hosts: Measured | None = None,
     measured_vms: MeasuredVms | None = None,
     assumptions: Sequence[str] = (),
+    live: Scenario | None = None,
+    live_options: Sequence[str] = (),
 ) -> Page:
     """Return the page of a result.
 
@@ -53,7 +57,8 @@ def page(
     figures for the charts of the sweep. `layouts` are the NUMA layouts of the VMs of the first point, by name, for
     drawings. `load_steps` are changes of load, and failures and returns of ports (`at_s` since the start of the run,
     `text`), for the charts over time. `measured_hosts` and `measured_vms` appear next to the twin's figures,
-    `assumptions` (`assumed.notes`) among the notes.
+    `assumptions` (`assumed.notes`) among the notes. With `live`, the scenario of the first point, the page simulates.
+    `live_options` are the options of the command that a run with other values needs as well.
     """
     result, few = _fitting(result)
     drawings, note = topology_svg.drawings(layouts or {})
@@ -88,6 +93,7 @@ def page(
             *measured.notes(result, measured_hosts or {}),
         ],
         tables=list(_listings(measured.beside(result, measured_hosts or {}))),
+        live=None if live is None else live_data.live(live, result["points"], live_options),
     )
 
 

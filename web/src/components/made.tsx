@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { PageDocument } from "../model/page";
+import { quoted } from "../model/words";
 import { download, fileName } from "./hooks";
 import { Copy } from "./small";
 
@@ -10,11 +11,6 @@ const ONCE = ["diagnose", "lab"];
 
 /** Files that are listed at once. */
 const FEW = 3;
-
-/** An argument as a shell takes it. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
-}
 
 export function Made({ page, assumptions }: { page: PageDocument; assumptions: readonly string[] }) {
   const { made } = page;

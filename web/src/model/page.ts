@@ -23,6 +23,52 @@ export interface Made {
   calibrated: string[];
 }
 
+/** Setting that a reader can change, of every entry of a section. */
+export interface Control {
+  /** Keys below the entry of the section. */
+  key: string[];
+  name: string;
+  /** Definition of the key. */
+  text: string;
+  form: "integer" | "number" | "quantity" | "choice";
+  /** Unit in which the page writes a quantity, otherwise an empty string. */
+  unit: string;
+  /** Lowest allowed value, in the unit. */
+  low: number;
+  /** Highest allowed value, in the unit. */
+  high: number;
+  step: number;
+  /** Slider range, as a multiple of the original value. */
+  span: number;
+  /** Minimum upper end of the slider. */
+  reach: number;
+  /** Value of an entry without the key, or None. */
+  default: unknown;
+  /** Values of a choice. */
+  values: unknown[];
+}
+
+/** What a page needs to simulate the scenario with other values. */
+export interface Live {
+  /** Version and source hash of the core in the page. */
+  build: string;
+  /** Scenario of the first point in canonical form, with all times. */
+  scenario: Record<string, unknown>;
+  /** Values by path that turn that scenario into the scenario of each point. None removes a key. */
+  points: [string[], unknown][][];
+  /** The twin's own error by area and kind, as the core takes it. */
+  errors: Record<string, unknown>;
+  controls: Record<string, Control[]>;
+  /** Hosts that can fail. */
+  hosts: string[];
+  /** Name that stands for the data of a pool without a policy. */
+  own_policy: string;
+  /** Scenario file of the command. */
+  file: string;
+  /** Options of the command that a run with other values needs as well. */
+  options: string[];
+}
+
 /** Data of a page. */
 export interface PageDocument {
   /** Version of this format. */
@@ -39,4 +85,6 @@ export interface PageDocument {
   /** Sentences that a terminal shows under the table of a simulation. */
   notes: string[];
   made: Made;
+  /** Data to simulate in the page. The core is a separate element of the page. */
+  live?: Live;
 }

@@ -60,22 +60,34 @@ function choices(page: PageDocument): Choice[] {
   ];
 }
 
-function view(page: PageDocument, chosen: Record<string, string>): View {
+/** What comes before the sections. */
+export function head(page: PageDocument): Pick<View, "title" | "answer" | "promises" | "confidence" | "cards"> {
   const result = resultOf(page);
   const beside = besideOf(page);
-  const { points } = result;
   const { title } = page;
   const sure = confidence(result);
-  if (!points.length)
+  if (!result.points.length)
     return {
       title,
       answer: { tone: "warn", text: "The result has no points." },
       promises: [],
       confidence: sure,
       cards: [],
-      sections: [],
-      assumptions: [...page.notes],
     };
+  return {
+    title,
+    answer: result.answer,
+    promises: beside.promises ?? [],
+    confidence: sure,
+    cards: cards(result.points, beside),
+  };
+}
+
+function view(page: PageDocument, chosen: Record<string, string>): View {
+  const result = resultOf(page);
+  const beside = besideOf(page);
+  const { points } = result;
+  if (!points.length) return { ...head(page), sections: [], assumptions: [...page.notes] };
   const place = Math.min(Math.max(Number(chosen["point"] ?? opening(result)) || 0, 0), points.length - 1);
   const isSweep = points.length > 1;
   const layout = axes(points);
@@ -85,11 +97,7 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   const swept = isSweep ? sweepSections(points, layout, shown, beside.published ?? []) : [];
   const notes = page.notes.filter((note) => !page.made.calibrated.includes(note));
   return {
-    title,
-    answer: result.answer,
-    promises: beside.promises ?? [],
-    confidence: sure,
-    cards: cards(points, beside),
+    ...head(page),
     sections: [
       ...breaksSection(result),
       ...swept,

@@ -47,3 +47,8 @@ export function slug(text: string): string {
       .replace(/^-|-$/g, "") || "x"
   );
 }
+
+/** An argument as a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
