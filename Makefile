@@ -14,8 +14,8 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help demo check test slow rust-tests setup checked-core lint lint-python lint-core lint-rust fmt wheel release
-.PHONY: rig bench fuzz mutants map soak page docs evidence bless clean
+.PHONY: help demo check test slow rust-tests setup checked-core browser-core lint lint-python lint-core lint-rust fmt wheel
+.PHONY: release rig bench fuzz mutants map soak page docs evidence bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -33,7 +33,7 @@ check: checked-core ## style, types, and for a minute the tests nearest to what 
 	@$(BIN)/python scripts/nearest_tests.py $(if $(BASE),--base $(BASE))
 
 test: $(STAMPS)/packages ## set up, then every check and all tests but the slow ones
-	@$(MAKE) --jobs 3 --no-print-directory checked-core lint-python lint-rust
+	@$(MAKE) --jobs 3 --no-print-directory checked-core lint-python lint-rust browser-core
 	@scripts/beside "nice -n 19 $(MAKE) --no-print-directory lint-core rust-tests" $(BIN)/pytest --numprocesses auto --dist worksteal
 
 slow: $(STAMPS)/core ## tests of whole studies, and with other programs: a browser, guests, vCenter's simulator; installs these
@@ -43,13 +43,17 @@ slow: $(STAMPS)/core ## tests of whole studies, and with other programs: a brows
 rust-tests: $(STAMPS)/packages
 	@scripts/step "rust tests" cargo test --quiet --profile checked --workspace
 
-setup: $(STAMPS)/core ## create .venv, install the locked packages, build the core
+setup: $(STAMPS)/core browser-core ## create .venv, install the locked packages, build the core, also for pages that simulate
 
 # the core between two edits, built in a third of the time; anything but `make check` builds a release again
 checked-core: $(STAMPS)/packages
 	@$(MAKE) --question --no-print-directory $(STAMPS)/core >/dev/null 2>&1 || $(MAKE) --no-print-directory $(STAMPS)/checked-core
 
-lint: lint-python lint-core lint-rust ## style, types, stub, architecture, links: every check, no tests
+# for pages that simulate; where Rust cannot build it, a note says why
+browser-core: $(STAMPS)/packages
+	@scripts/step "core for pages" $(BIN)/python scripts/browser_core.py
+
+lint: lint-python lint-core lint-rust browser-core ## style, types, stub, architecture, links: every check, no tests
 
 # while the core is built
 lint-python: $(STAMPS)/packages
@@ -76,7 +80,7 @@ fmt: $(STAMPS)/packages ## format Rust with its comments, Python, and the page w
 	@$(BIN)/python scripts/comments.py
 	@$(BIN)/python scripts/check_page.py --format
 
-wheel: $(STAMPS)/packages ## the wheel, for Linux with glibc 2.17 or later, and the source distribution, into out/dist
+wheel: $(STAMPS)/packages browser-core ## the wheel, for Linux with glibc 2.17 or later, and the source distribution, into out/dist
 	@$(BIN)/uv sync --quiet --frozen --inexact --no-install-project --group release
 	@rm -rf out/dist
 	@scripts/step "wheel" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out out/dist
@@ -112,7 +116,7 @@ soak: $(STAMPS)/core ## random clusters and pools, assertions on: SWARM_SEEDS of
 	@cargo test --profile checked --package hypertwin-engine --test engine swarm::
 	@$(BIN)/pytest --numprocesses auto --timeout 0 $(SOAK_TESTS)
 
-page: $(STAMPS)/packages ## build the script and style of pages from web/, which takes Node
+page: browser-core ## build the core for pages, then their script and style from web/, which takes Node
 	@$(BIN)/python scripts/check_page.py --write
 
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
@@ -126,7 +130,7 @@ bless: $(STAMPS)/core ## rewrite the snapshots of the golden runs, for review
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) target out
-	find python -name '*.so' -delete
+	find python -name '*.so' -delete -o -name '*.wasm' -delete
 
 $(STAMPS)/packages: uv.lock pyproject.toml scripts/find_python
 	@python=$$(scripts/find_python) && { [ -x $(BIN)/python ] || "$$python" -m venv $(VENV); }

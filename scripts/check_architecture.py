@@ -29,6 +29,7 @@ CRATES: dict[str, set[str]] = {
     "engine": {"models", "kernel", "cluster", "sharing"},
     "lab": {"documents", "kernel"},
     "python": {"engine", "cluster", "lab"},
+    "browser": {"engine", "cluster"},
     "bench": {"kernel", "engine", "cluster"},
 }
 """What each crate may use. The kernel has never heard of a VM, and models know no calendar."""
@@ -113,7 +114,10 @@ MODULES: dict[str, set[str]] = {
         ),
     },
     "virtual_numa": {"arguments", "language", "documents", "scenario", "errors", "_core"},
-    "report": {"bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"},
+    "report": {
+        *("bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"),
+        "_core",  # a page carries the core of the same build
+    },
     "ingest": {
         "apportion",
         "documents",
@@ -241,7 +245,7 @@ FLOORS: dict[str, list[str]] = {
     ],
     "python/hypertwin/report": [
         "words",
-        "ready points table files metrics view",
+        "ready points table files metrics view browser_core",
         "page metric_path terminal xlsx",
         "conditions entities measured movement pools room stations topology",
         "assumed memory move_target topology_svg",

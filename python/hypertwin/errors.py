@@ -368,6 +368,7 @@ _REFUSED: Mapping[str, str] = {
     "too-long": "A run needs more events than allowed; the message shows the estimate.",
     "missing-extra": "The command needs packages that the base install lacks; the message shows how to install them.",
     "no-page": "A result has no page.",
+    "no-browser-core": "The package has no core for pages that simulate; the message shows how to get one.",
     "output-unwritable": "An output cannot be written; checked before anything runs.",
     "output-exists": "An output file exists, and --force was not given.",
     "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",

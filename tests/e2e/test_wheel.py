@@ -121,6 +121,8 @@ def check_files(wheel: Path) -> None:
         f"hypertwin/library/{module}.py" for module in ("__init__", "example", "starter")
     }
     assert names >= LIBRARY | {"hypertwin/py.typed", "hypertwin/report/page.js", "hypertwin/report/page.css"}
+    needs(ROOT / "python" / "hypertwin" / "report" / "core.wasm")
+    assert "hypertwin/report/core.wasm" in names
     assert not [name for name in names if re.search(r"__pycache__|\.html$|tests/", name)]
     fields = message_from_string(text)
     assert fields["Name"] == "hypertwin"
@@ -194,7 +196,7 @@ def test_the_source_distribution_has_what_a_build_needs(tmp_path):
         names = {member.name.partition("/")[2] for member in file.getmembers()}
         assert all(member.isfile() for member in file.getmembers())
     sources = [path for top in ("crates", "python", "web/src") for path in (ROOT / top).rglob("*") if path.is_file()]
-    kept = [path for path in sources if path.suffix not in (".so", ".pyc")]
+    kept = [path for path in sources if path.suffix not in (".so", ".pyc", ".wasm")]
     needed = {path.relative_to(ROOT).as_posix() for path in kept} | {f"python/{name}" for name in LIBRARY}
     needed |= {"Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "LICENSE", "web/package-lock.json"}
     assert not needed - names

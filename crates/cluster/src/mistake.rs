@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Number of errors that are listed. Further errors are only counted.
+pub(crate) const MAX_MISTAKES: usize = 500;
+
 /// One error of a scenario.
 ///
 /// `Display` prints one line: path, value, allowed values and hint.

@@ -6,11 +6,10 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
-use super::MAX_MISTAKES;
 use super::keyword::VALIDATOR;
 use super::product;
 use super::unit;
-use crate::mistake::{Issue, nearest, shorten, show, show_text};
+use crate::mistake::{Issue, MAX_MISTAKES, nearest, shorten, show, show_text};
 use crate::quantity::kind_and_value;
 use crate::schema;
 use crate::schema::places;

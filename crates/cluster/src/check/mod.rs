@@ -58,12 +58,9 @@ use serde_json::Value;
 #[cfg(not(feature = "schema-check"))]
 use std::collections::BTreeSet;
 
-use crate::mistake::{Issue, Mistake, Reading, shorten};
+use crate::mistake::{Issue, MAX_MISTAKES, Mistake, Reading, shorten};
 use crate::schema;
 use crate::spec::scenario::Scenario;
-
-/// Further errors are counted but not listed.
-const MAX_MISTAKES: usize = 500;
 
 /// Without the schema validator, only the types and the checks below find errors: for scenarios whose values are known
 /// to be in range.
