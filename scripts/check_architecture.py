@@ -55,7 +55,7 @@ MODULES: dict[str, set[str]] = {
     "apportion": set(),
     "answers": {"arguments", "documents", "report", "writing", "errors", "_core"},
     "remarks": {"documents", "report", "scenario", "virtual_numa", "errors", "_core"},
-    "result": {"answers", "documents", "frame", "judgement", "remarks", "report", "scenario"},
+    "result": {"answers", "documents", "frame", "judgement", "remarks", "report", "reports", "scenario"},
     "parts": set(),
     "writing": {"errors"},
     "yaml_file": {"reading", "errors"},

@@ -97,9 +97,10 @@ class Reports(Sequence[documents.Point]):
                 self._kept[place] = point
         return point
 
-    def sha256(self, index: int) -> str:
-        """Return the SHA-256 of the core's report of a point, which a live page shows, too."""
-        return self._packed[index].sha256
+    @property
+    def sha256s(self) -> list[str]:
+        """SHA-256 of the core's report of each point."""
+        return [packed.sha256 for packed in self._packed]
 
     def indented(self, index: int, depth: int) -> str:
         """Return the report of a point as JSON at a depth of a document. See `hypertwin.report.files.to_json`."""

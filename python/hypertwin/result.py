@@ -14,6 +14,7 @@ from hypertwin.answers import Answer, Record, Records, unknown
 from hypertwin.documents import simulation as documents
 from hypertwin.documents.page import MadeFile
 from hypertwin.judgement import answer as judgement
+from hypertwin.reports import Reports
 from hypertwin.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -92,6 +93,11 @@ class Result(Answer[documents.Simulation], PointFields):
     def points(self) -> Sequence[records.Point]:
         """Points in order. The key `set` has the settings of a point, and the other keys the measured figures."""
         return cast("Sequence[records.Point]", Records(self.reports))
+
+    @property
+    def sha256s(self) -> list[str]:
+        """SHA-256 of the core's report of each point, as live pages show it."""
+        return self.reports.sha256s if isinstance(self.reports, Reports) else []
 
     causes: Sequence[documents.Cause] = ()
     """Findings of the rules of `hypertwin diagnose` at the point that the answer describes."""

@@ -18,7 +18,6 @@ from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.plan import failover
 from hypertwin.report import browser_core, conditions, files, measured, registry, simulation, xlsx
-from hypertwin.reports import Reports
 from hypertwin.result import Result
 
 
@@ -111,9 +110,8 @@ def command(
         )
     points = simulated.document["points"]
     late = remarks.too_late(points, simulated.first_scenario)
-    if streams.is_verbose() and isinstance(points, Reports):
-        for place in range(len(points)):
-            streams.note(f"SHA-256 of the core's report of point {place + 1}: {points.sha256(place)}")
+    for place, sha256 in enumerate(simulated.sha256s, 1):
+        streams.detail(f"SHA-256 of the core's report of point {place}: {sha256}")
     if form is not Format.table or file is not None:  # a table on stdout has them
         for warning in (*simulation.memory_warnings(points), *late):
             streams.warn(warning)

@@ -55,7 +55,7 @@ class Control(TypedDict):
 
 
 class Live(TypedDict):
-    """What a page needs to simulate the scenario with other values."""
+    """Data with which a page simulates the scenario with other values."""
 
     build: str
     """Version and source hash of the core in the page."""

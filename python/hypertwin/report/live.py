@@ -58,7 +58,8 @@ def _simulated(scenario: Scenario) -> dict[str, Any]:
 
 def _timed(data: dict[str, Any], point: Point) -> dict[str, Any]:
     """Return a scenario with the times of its run."""
-    times = {key: f"{round(point[f'{key}_s'] * 1e9)} ns" for key in ("warmup", "duration")}
+    seconds = {"warmup": point["warmup_s"], "duration": point["duration_s"]}
+    times = {key: f"{round(each * 1e9)} ns" for key, each in seconds.items()}
     return {**data, "run": {**data["run"], **times, "replications": point["replications"]}}
 
 

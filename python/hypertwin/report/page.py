@@ -87,6 +87,7 @@ class Page:
     def html(self, made: Made) -> str:
         """Return the whole file."""
         script, style = _asset("page.js"), _asset("page.css")
+        allowed = policy(script, style, live=self.live is not None)
         document = PageDocument(
             page=1,
             kind=self.kind,
@@ -105,7 +106,7 @@ class Page:
             (
                 '<!doctype html><html lang="en"><head><meta charset="utf-8">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(script, style, live=self.live is not None))}">',
+                f'<meta http-equiv="Content-Security-Policy" content="{escape(allowed)}">',
                 f"<title>{escape(self.title)} · hypertwin</title>",
                 f'<link rel="icon" href="{escape(ICON)}">',
                 f"<style>{style}</style>",

@@ -11,8 +11,8 @@ from hypertwin import frame
 from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
-from hypertwin.report import live as live_data
 from hypertwin.report import comparison, entities, measured, movement, pools, room, simulation, topology_svg
+from hypertwin.report import live as live_data
 from hypertwin.report.comparison import Study
 from hypertwin.report.measured import Measured, MeasuredVms
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key

@@ -102,7 +102,7 @@ export function Panel({
       )}
       {shown && shown.stage === "done" && (
         <p class="hash">
-          SHA-256 of the core's report, as <code>hypertwin -v simulate</code> prints: {shown.sha256}
+          SHA-256 of the core's report, as the command prints with <code>-v</code>: {shown.sha256}
         </p>
       )}
     </aside>

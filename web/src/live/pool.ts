@@ -2,7 +2,7 @@
 
 import { worker, type Answer, type Request, type Start } from "./worker";
 
-/** Milliseconds after which a request that nobody needs any more is ended with its worker. */
+/** Milliseconds after which a request that is needed no more is ended with its worker. */
 const PATIENCE_MS = 150;
 
 /** Workers at most: more gain little, and each has a copy of the scenario. */

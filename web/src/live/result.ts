@@ -127,7 +127,7 @@ export function comparison(before: Point, now: Point, stage: Stage): Section {
             },
           },
         ]
-      : [{ type: "prose", paragraphs: ["No figure changed by more than 1 %."] }],
+      : [{ type: "prose", paragraphs: ["No figure changed by more than 1%."] }],
   };
 }
 

@@ -11,7 +11,7 @@ import { Session, type Stage } from "./session";
 /** Name under which the page measures the time from a change to its first figures (`performance.getEntriesByName`). */
 const REDRAWN = "hypertwin: redrawn";
 
-/** What the page shows in place of the original. */
+/** What the page shows instead of the original. */
 export interface Shown {
   changes: Changes;
   page: PageDocument;

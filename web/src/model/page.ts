@@ -48,7 +48,7 @@ export interface Control {
   values: unknown[];
 }
 
-/** What a page needs to simulate the scenario with other values. */
+/** Data with which a page simulates the scenario with other values. */
 export interface Live {
   /** Version and source hash of the core in the page. */
   build: string;
