@@ -6,6 +6,9 @@ import type { Island, Reported } from "./worker";
 /** Bytes of replications that are kept. */
 const MAX_KEPT = 96 << 20;
 
+/** Bytes of replications up to which a report after each of them costs little. */
+const CHEAP = 1 << 20;
+
 /** A scenario for the core. */
 export type Scenario = Record<string, unknown> & { run: { seed: number; replications: number } };
 
@@ -37,7 +40,8 @@ export class Core {
   }
 
   /**
-   * Simulates a scenario. `told` gets the report of the replications that are done: after the first, and after all.
+   * Simulates a scenario. `told` gets the report of the replications that are done: after the first, after all, and after each where that
+   * costs little.
    * Throws `Aborted`, or an error with what is wrong with the scenario.
    */
   async simulate(
@@ -61,7 +65,9 @@ export class Core {
     all.forEach((each) => each.catch(() => undefined)); // the first that fails is thrown below
     for (let done = 1; done <= of; done += 1) {
       await all[done - 1];
-      if (done === 1 || done === of) told(await this.report(opened, parts.slice(0, done).flat(), signal), { done, of });
+      const own = parts.slice(0, done).flat();
+      const isCheap = own.reduce((bytes, part) => bytes + part.length, 0) < CHEAP;
+      if (done === 1 || done === of || isCheap) told(await this.report(opened, own, signal), { done, of });
     }
   }
 

@@ -14,6 +14,9 @@ const SECTIONS: Record<Section, string> = { vms: "VMs", hosts: "Hosts", storage:
 /** Entries of which all settings are shown; of more, the reader chooses one. */
 const FEW = 4;
 
+/** Windows in which the panel is beside the answer, and so open; as in style.css. */
+const BESIDE = "(min-width: 1000px)";
+
 interface Entry {
   /** Path of the entry. */
   path: string;
@@ -49,62 +52,67 @@ export function Panel({
   const isChanged = (entry: Entry) => Object.keys(changes).some((path) => path.startsWith(`${entry.path}.`));
   const open = entries.length <= FEW ? entries : entries.filter((each) => each.path === chosen || isChanged(each));
   const many = Object.keys(changes).length;
+  const [isOpen, setOpen] = useState(() => many > 0 || matchMedia(BESIDE).matches);
   return (
     <aside class="live" aria-label="Ask this report" onPointerEnter={state.prepare} onFocusIn={state.prepare}>
-      <h2>Ask this report</h2>
-      <p class="hint">Change a setting: this page simulates the cluster again.</p>
-      {entries.length > FEW && <Chooser entries={entries} chosen={chosen} choose={setChosen} />}
-      {open.map((entry) => (
-        <fieldset key={entry.path}>
-          <legend>
-            {SECTIONS[entry.section]}: {entry.name}
-          </legend>
-          {settingsOf(live, scenario, entry.section, entry.name).map((setting) => (
-            <Line key={setting.path} setting={setting} state={state} />
-          ))}
-        </fieldset>
-      ))}
-      {live.hosts.length > 0 && <Fails hosts={live.hosts} state={state} />}
-      <p class="status" role="status" aria-live="polite">
-        {state.error ? (
-          <strong class="bad">{state.error}</strong>
-        ) : (
-          <>
-            {shown?.status ?? (many ? "" : "The figures of the command.")}
-            {state.pending && <span class="hint"> Simulating.</span>}
-          </>
-        )}
-      </p>
-      <p class="tools">
-        <button type="button" disabled={!state.undo} onClick={() => state.undo?.()}>
-          Undo
-        </button>{" "}
-        <button type="button" disabled={!many} onClick={() => state.change({})}>
-          Original
-        </button>{" "}
-        <label>
-          <input type="checkbox" checked={compare} onChange={(event) => setCompare(event.currentTarget.checked)} />
-          Compare with the original
-        </label>
-      </p>
-      {many > 0 && (
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <h2>Ask this report</h2>
+        </summary>
+        <p class="hint">Change a setting: this page simulates the cluster again.</p>
+        {entries.length > FEW && <Chooser entries={entries} chosen={chosen} choose={setChosen} />}
+        {open.map((entry) => (
+          <fieldset key={entry.path}>
+            <legend>
+              {SECTIONS[entry.section]}: {entry.name}
+            </legend>
+            {settingsOf(live, scenario, entry.section, entry.name).map((setting) => (
+              <Line key={setting.path} setting={setting} state={state} />
+            ))}
+          </fieldset>
+        ))}
+        {live.hosts.length > 0 && <Fails hosts={live.hosts} state={state} />}
+        <p class="status" role="status" aria-live="polite">
+          {state.error ? (
+            <strong class="bad">{state.error}</strong>
+          ) : (
+            <>
+              {shown?.status ?? (many ? "" : "The figures of the command.")}
+              {state.pending && <span class="hint"> Simulating.</span>}
+            </>
+          )}
+        </p>
         <p class="tools">
-          <Copy text={asCommand(live, set, original, changes)} what="the command" label="copy as command" />{" "}
-          <Copy text={location.href} what="the address of this page with these changes" label="copy address" />{" "}
-          <button
-            type="button"
-            class="small"
-            onClick={() => download(fileName(`${String(scenario["name"])}-changed`, "yaml"), asYaml(scenario))}
-          >
-            download as YAML
-          </button>
+          <button type="button" disabled={!state.undo} onClick={() => state.undo?.()}>
+            Undo
+          </button>{" "}
+          <button type="button" disabled={!many} onClick={() => state.change({})}>
+            Original
+          </button>{" "}
+          <label>
+            <input type="checkbox" checked={compare} onChange={(event) => setCompare(event.currentTarget.checked)} />
+            Compare with the original
+          </label>
         </p>
-      )}
-      {shown && shown.stage === "done" && (
-        <p class="hash">
-          SHA-256 of the core's report, as the command prints with <code>-v</code>: {shown.sha256}
-        </p>
-      )}
+        {many > 0 && (
+          <p class="tools">
+            <Copy text={asCommand(live, set, original, changes)} what="the command" label="copy as command" />{" "}
+            <Copy text={location.href} what="the address of this page with these changes" label="copy address" />{" "}
+            <button
+              type="button"
+              class="small"
+              onClick={() => download(fileName(`${String(scenario["name"])}-changed`, "yaml"), asYaml(scenario))}
+            >
+              download as YAML
+            </button>
+          </p>
+        )}
+        {shown && shown.stage === "done" && (
+          <p class="hash">
+            SHA-256 of the core's report, as the command prints with <code>-v</code>: {shown.sha256}
+          </p>
+        )}
+      </details>
     </aside>
   );
 }
