@@ -96,7 +96,7 @@ export function Panel({
         </p>
         {many > 0 && (
           <p class="tools">
-            <Copy text={asCommand(live, set, original, changes)} what="the command" label="copy as command" />{" "}
+            <Copy text={asCommand(live, set, original, changes)} what="the command of this change" label="copy as command" />{" "}
             <Copy text={location.href} what="the address of this page with these changes" label="copy address" />{" "}
             <button
               type="button"

@@ -93,6 +93,21 @@ describe("a session", () => {
     expect([shown, over]).toEqual([[], []]);
     expect(log).toHaveLength(2);
   });
+  it("gives up a preview that takes long when something else is asked", async () => {
+    const { core } = simulator();
+    const { made, shown } = session({
+      ...core,
+      simulate: (of, signal, told) =>
+        of["name"] === "endless"
+          ? new Promise((_, failed) => signal.addEventListener("abort", () => failed(new Error("aborted"))))
+          : core.simulate(of, signal, told),
+    });
+    made.ask(scenario("endless"));
+    await pause(50);
+    made.ask(scenario("a", 1));
+    await pause(450);
+    expect(shown).toEqual(["a preview 1", "a done 1"]);
+  });
   it("gives up what it expected when something is asked", async () => {
     const { core } = simulator();
     const { made, shown } = session(core);

@@ -10,6 +10,9 @@ const PREVIEW_MS = 30;
 /** Milliseconds from a preview to the whole run, unless another change comes. */
 const REST_MS = 350;
 
+/** Milliseconds that a preview of what is asked no more may still take. */
+const PATIENCE_MS = 300;
+
 /** Simulated seconds of previews: the same for all, so that curves do not jitter. */
 const PREVIEWS_S = [1, 2, 5, 10, 20, 50];
 
@@ -31,7 +34,7 @@ export interface Told {
 export class Session {
   private ready: Promise<{ core: Simulator; seconds: number }> | null = null;
   private asked: Scenario | null = null;
-  private isPreviewing = false;
+  private previewing: AbortController | null = null;
   private running = new AbortController();
   private expecting = new AbortController();
   private rest: ReturnType<typeof setTimeout> | undefined;
@@ -66,7 +69,9 @@ export class Session {
     this.expecting.abort();
     clearTimeout(this.rest);
     this.asked = scenario;
-    if (scenario && !this.isPreviewing) void this.preview(scenario);
+    const { previewing } = this;
+    if (previewing) setTimeout(() => previewing.abort(), PATIENCE_MS);
+    else if (scenario) void this.preview(scenario);
   }
 
   /** Simulates previews that may be asked for next; returns how to stop that. */
@@ -82,19 +87,19 @@ export class Session {
     return () => controller.abort();
   }
 
-  /** Previews are short, so one that has begun ends; then comes what was asked last. */
+  /** Previews are short, so one that has begun may end; then comes what was asked last. */
   private async preview(scenario: Scenario): Promise<void> {
-    this.isPreviewing = true;
+    const { signal } = (this.previewing = new AbortController());
     let why = "";
     try {
       const { core, seconds } = await this.prepare();
-      await core.simulate(brief(scenario, seconds), new AbortController().signal, (reported, progress) => {
+      await core.simulate(brief(scenario, seconds), signal, (reported, progress) => {
         if (this.asked) this.told.show(reported, progress, "preview");
       });
     } catch (problem) {
       why = text(problem);
     }
-    this.isPreviewing = false;
+    this.previewing = null;
     if (!this.asked) return;
     if (this.asked !== scenario) return this.preview(this.asked);
     if (why) this.told.over(why);
