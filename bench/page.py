@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from hypertwin import _core
-from hypertwin.cli.main import main as hypertwin
+from hypertwin.cli.main import run as hypertwin
 from hypertwin.report import browser_core
 from hypertwin.scenario import load
 

@@ -11,7 +11,7 @@ the browser, because users browse a sweep there.
 | `metrics`, `metric_path` | the catalogue of all figures; paths such as `groups.web.response_ms.p99` to one of them |
 | `view` | the content of a result as types, with small functions that build its parts |
 | `terminal`, `page`, `xlsx`, `files` | a view in a terminal, as a page, as a workbook; JSON, CSV and Parquet |
-| `browser_core` | the compiled core for pages that simulate |
+| `browser_core`, `live` | pages that simulate: their compiled core; their scenario and settings |
 | `table`, `console` | shared parts of terminal tables; a safe rich console |
 | `entities` | clusters, groups, VMs, hosts and stations of a simulation as rows |
 | `measured` | measured figures of hosts, next to the twin's |
