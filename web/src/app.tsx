@@ -76,7 +76,9 @@ function LivePage({
       view={asked}
       choices={shown ? null : choices}
       look={state.pending ? (shown?.stage === "preview" ? "preview pending" : "pending") : ""}
-      panel={<Panel live={live} state={state} set={set} compare={compare} setCompare={setCompare} />}
+      panel={
+        <Panel live={live} state={state} set={set} cards={asked.cards} compare={compare} setCompare={setCompare} />
+      }
     />
   );
 }

@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { download, fileName } from "../components/hooks";
 import { Copy } from "../components/small";
 import type { Live } from "../model/page";
+import type { Card } from "../model/view";
 import { byName } from "../model/words";
 import { allowed, asCommand, asYaml, at, end, FAILS, settingsOf, written } from "./scenario";
 import type { Section, Setting } from "./scenario";
@@ -36,6 +37,7 @@ export function Panel({
   live,
   state,
   set,
+  cards,
   compare,
   setCompare,
 }: {
@@ -43,6 +45,8 @@ export function Panel({
   state: LiveState;
   /** What was set at the point that is changed. */
   set: Record<string, unknown>;
+  /** The key figures of what is shown, in sight while a setting changes. */
+  cards: readonly Card[];
   compare: boolean;
   setCompare(on: boolean): void;
 }) {
@@ -72,16 +76,26 @@ export function Panel({
           </fieldset>
         ))}
         {live.hosts.length > 0 && <Fails hosts={live.hosts} state={state} />}
-        <p class="status" role="status" aria-live="polite">
-          {state.error ? (
-            <strong class="bad">{state.error}</strong>
-          ) : (
-            <>
-              {shown?.status ?? (many ? "" : "The figures of the command.")}
-              {state.pending && <span class="hint"> Simulating.</span>}
-            </>
-          )}
-        </p>
+        <div class="seen-always">
+          <p class="status" role="status" aria-live="polite">
+            {state.error ? (
+              <strong class="bad">{state.error}</strong>
+            ) : (
+              <>
+                {shown?.status ?? (many ? "" : "The figures of the command.")}
+                {state.pending && <span class="hint"> Simulating.</span>}
+              </>
+            )}
+          </p>
+          <dl>
+            {cards.slice(0, FEW).map(({ name, value }) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
         <p class="tools">
           <button type="button" disabled={!state.undo} onClick={() => state.undo?.()}>
             Undo
@@ -96,7 +110,11 @@ export function Panel({
         </p>
         {many > 0 && (
           <p class="tools">
-            <Copy text={asCommand(live, set, original, changes)} what="the command of this change" label="copy as command" />{" "}
+            <Copy
+              text={asCommand(live, set, original, changes)}
+              what="the command of this change"
+              label="copy as command"
+            />{" "}
             <Copy text={location.href} what="the address of this page with these changes" label="copy address" />{" "}
             <button
               type="button"
