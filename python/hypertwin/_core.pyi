@@ -1,14 +1,18 @@
 from typing import final
 
 __all__ = [
+    "Intervals",
     "Islands",
     "LabFailed",
     "Meter",
+    "ModelError",
+    "PointErrors",
     "Replication",
     "RunFailed",
     "SampledRun",
     "ScenarioMistakes",
     "aggregate",
+    "around",
     "bands",
     "bandwidth_bytes_per_s",
     "build",
@@ -16,11 +20,14 @@ __all__ = [
     "drives",
     "durability",
     "duration_s",
+    "error_ratio",
     "frequency_hz",
     "half_width_95",
     "hypervisors",
     "indented",
     "inventory",
+    "is_share",
+    "kind_of",
     "lab_bandwidth",
     "lab_context_switch",
     "lab_experiment",
@@ -36,11 +43,13 @@ __all__ = [
     "replication_seed",
     "run",
     "schema_json",
+    "shifted",
     "size_bytes",
     "transient_s",
     "validate",
     "version",
     "vnuma",
+    "with_error",
 ]
 
 class ScenarioMistakes(ValueError):  # noqa: N818
