@@ -1,14 +1,18 @@
 from typing import final
 
 __all__ = [
+    "Intervals",
     "Islands",
     "LabFailed",
     "Meter",
+    "ModelError",
+    "PointErrors",
     "Replication",
     "RunFailed",
     "SampledRun",
     "ScenarioMistakes",
     "aggregate",
+    "around",
     "bands",
     "bandwidth_bytes_per_s",
     "build",
@@ -16,11 +20,14 @@ __all__ = [
     "drives",
     "durability",
     "duration_s",
+    "error_ratio",
     "frequency_hz",
     "half_width_95",
     "hypervisors",
     "indented",
     "inventory",
+    "is_share",
+    "kind_of",
     "lab_bandwidth",
     "lab_context_switch",
     "lab_experiment",
@@ -36,11 +43,13 @@ __all__ = [
     "replication_seed",
     "run",
     "schema_json",
+    "shifted",
     "size_bytes",
     "transient_s",
     "validate",
     "version",
     "vnuma",
+    "with_error",
 ]
 
 class ScenarioMistakes(ValueError):  # noqa: N818
@@ -85,6 +94,29 @@ class SampledRun:
     def __iter__(self) -> SampledRun: ...
     def __next__(self) -> str: ...
 
+@final
+class Intervals:
+    """Intervals by area and kind, as factors of the twin's figures."""
+
+    def __new__(cls, intervals_json: str) -> Intervals: ...
+
+@final
+class ModelError:
+    """The twin's error for the points of a scenario, of which only the keys vms, arrays and workloads matter."""
+
+    def __new__(cls, scenario_json: str, intervals: Intervals) -> ModelError: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def at(self, report_json: str) -> PointErrors: ...
+
+@final
+class PointErrors:
+    """The twin's error for the figures of a point."""
+
+    def document(self) -> str: ...
+    def ends(self, section: str, name: str, key: str, value: float) -> tuple[float, float] | None: ...
+    def area(self, section: str, name: str, key: str) -> str: ...
+
 def version() -> str: ...
 def build() -> str: ...
 def schema_json() -> str: ...
@@ -125,6 +157,12 @@ def run(scenario_json: str, seed: int) -> Replication: ...
 def transient_s(replication: Replication) -> float | None: ...
 def half_width_95(values: list[float]) -> float | None: ...
 def bands() -> str: ...
+def kind_of(path: str, area: str) -> str | None: ...
+def is_share(path: str) -> bool: ...
+def error_ratio(real: float, twin: float, share: bool) -> float | None: ...
+def shifted(twin: float, factor: float, share: bool) -> float: ...
+def around(twin: float, low_factor: float, high_factor: float, share: bool) -> tuple[float, float]: ...
+def with_error(answer_json: str, errors: list[str], helps: list[str]) -> str: ...
 def aggregate(replications: list[Replication], *, brief: bool = False) -> str: ...
 def indented(json: str, depth: int) -> str: ...
 def lab_spin(cpus: list[int], samples: int) -> str: ...

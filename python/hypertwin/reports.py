@@ -90,8 +90,10 @@ class Reports(Sequence[documents.Point]):
         place = range(len(self))[index]
         point = self._kept.get(place)
         if point is None:
-            report = json.loads(self._packed[place].text)
-            added = self._added(place, report)  # in the place of `set`, as in the text
+            text = self._packed[place].text
+            report = json.loads(text)
+            added = self._added(place)  # in the place of `set`, as in the text
+            added["model_error"] = json.loads(self._errors[place].at(text).document)
             point = cast(documents.Point, {**added, **report, **added})
             if place in self._kept:
                 self._kept[place] = point
@@ -105,20 +107,18 @@ class Reports(Sequence[documents.Point]):
     def indented(self, index: int, depth: int) -> str:
         """Return the report of a point as JSON at a depth of a document. See `hypertwin.report.files.to_json`."""
         text = self._packed[index].text
-        added = json.dumps(
-            self._added(index, json.loads(text)), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
-        return _core.indented(text.replace(NOTHING_SET, added[1:-1], 1), depth)
+        added = json.dumps(self._added(index), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        error = self._errors[index].at(text).document
+        return _core.indented(text.replace(NOTHING_SET, f'{added[1:-1]},"model_error":{error}', 1), depth)
 
-    def _added(self, index: int, report: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a point that the core does not return."""
+    def _added(self, index: int) -> dict[str, Any]:
+        """Return the fields of a point that the core does not know, except its model error."""
         space, found = self._spaces[index], self._found[index]
         added: dict[str, Any] = {"set": dict(self.changes[index])}
         if space:
             added["space"] = dict(space)
         if found:
             added["found"] = dict(found)
-        added["model_error"] = self._errors[index](report)
         return added
 
     def __iter__(self) -> Iterator[documents.Point]:

@@ -3,19 +3,40 @@
 //! A caller writes text or bytes at [`input`], calls a function, and reads its answer at [`output`]. The functions hold
 //! one scenario and the replications that were given to them, so that islands can be simulated by several instances of
 //! this module. An answer that begins with `{"error":` or `{"mistakes":` is no result.
+//!
+//! With the twin's own error ([`intervals`]), a report has what a result of the package adds to the core's. [`digest`]
+//! is that of the core's report without it.
 #![allow(unsafe_code, reason = "exported functions keep their names")]
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{BUILD, Islands, Replication, RunError};
-use serde_json::json;
+use hypertwin_engine::{BUILD, Intervals, Islands, ModelError, PointErrors, Replication, with_error};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What a report begins with: the core knows no settings, and the twin's own error follows them.
+const NOTHING_SET: &str = r#"{"set":{}"#;
 
 #[derive(Default)]
 struct Core {
     input: Vec<u8>,
     output: Vec<u8>,
-    scenario: Option<Islands>,
+    intervals: Option<Arc<Intervals>>,
+    scenario: Option<Opened>,
     given: Vec<Replication>,
+    reported: Option<Reported>,
+}
+
+struct Opened {
+    text: String,
+    islands: Islands,
+}
+
+/// The last report, without and with the twin's own error.
+struct Reported {
+    text: String,
+    errors: Option<(PointErrors, Value)>,
 }
 
 thread_local! {
@@ -44,6 +65,18 @@ pub extern "C" fn build() -> usize {
     CORE.with_borrow_mut(|core| core.answer(BUILD.into()))
 }
 
+/// Takes the intervals by area and kind in the input, for all reports that follow.
+#[unsafe(no_mangle)]
+pub extern "C" fn intervals() -> usize {
+    CORE.with_borrow_mut(|core| match Intervals::from_json(core.text()) {
+        Ok(read) => {
+            core.intervals = Some(Arc::new(read));
+            core.answer(Vec::new())
+        }
+        Err(why) => core.refuse(&why),
+    })
+}
+
 /// Takes the scenario in the input. Answer: `{"islands": [{"key", "vcpus"}]}`; equal keys and seeds give equal
 /// replications.
 #[unsafe(no_mangle)]
@@ -51,21 +84,22 @@ pub extern "C" fn open() -> usize {
     CORE.with_borrow_mut(|core| {
         core.given.clear();
         core.scenario = None;
-        let text = std::str::from_utf8(&core.input).unwrap_or_default();
-        let scenario = match Scenario::from_json(text) {
+        core.reported = None;
+        let text = core.text().to_owned();
+        let scenario = match Scenario::from_json(&text) {
             Ok(scenario) => scenario,
             Err(mistakes) => return core.answer(json!({ "mistakes": mistakes }).to_string().into()),
         };
-        let found = match Islands::of(scenario) {
+        let islands = match Islands::of(scenario) {
             Ok(islands) => islands,
-            Err(why) => return core.fail(&why),
+            Err(why) => return core.refuse(&why),
         };
-        let of_each = found.keys().into_iter().zip(found.weights());
-        let islands: Vec<_> = of_each
+        let of_each = islands.keys().into_iter().zip(islands.weights());
+        let listed: Vec<_> = of_each
             .map(|(key, vcpus)| json!({"key": hex(&key), "vcpus": vcpus}))
             .collect();
-        core.scenario = Some(found);
-        core.answer(json!({ "islands": islands }).to_string().into())
+        core.scenario = Some(Opened { text, islands });
+        core.answer(json!({ "islands": listed }).to_string().into())
     })
 }
 
@@ -74,15 +108,18 @@ pub extern "C" fn open() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn run(island: usize, seed: u64, replication: u64) -> usize {
     CORE.with_borrow_mut(|core| {
-        let Some(islands) = core.scenario.as_ref().filter(|islands| island < islands.len()) else {
-            return core.refuse("no such island: open the scenario first");
+        let Some(opened) = core.scenario.as_ref().filter(|opened| island < opened.islands.len()) else {
+            return core.refuse(&"no such island: open the scenario first");
         };
-        match islands.run(island, hypertwin_engine::replication_seed(seed, replication)) {
+        match opened
+            .islands
+            .run(island, hypertwin_engine::replication_seed(seed, replication))
+        {
             Ok(replication) => {
                 let bytes = replication.to_bytes();
                 core.answer(bytes)
             }
-            Err(why) => core.fail(&why),
+            Err(why) => core.refuse(&why),
         }
     })
 }
@@ -95,45 +132,93 @@ pub extern "C" fn give() -> usize {
             core.given.push(replication);
             core.answer(Vec::new())
         }
-        Err(why) => core.refuse(&why.to_string()),
+        Err(why) => core.refuse(&why),
     })
 }
 
-/// Makes the report of all replications that were given. Answer: the report as JSON.
+/// Makes the report of all replications that were given. Answer: the report as JSON, with `model_error` if there are
+/// intervals.
 #[unsafe(no_mangle)]
 pub extern "C" fn report() -> usize {
     CORE.with_borrow_mut(|core| {
         let given = std::mem::take(&mut core.given);
-        let Some(islands) = core.scenario.as_ref() else {
-            return core.refuse("open the scenario first");
-        };
-        if given.is_empty() || given.len() % islands.len() != 0 {
-            return core.refuse("replications of islands are missing");
+        match core.reported(&given) {
+            Ok(reported) => {
+                let text = match &reported.errors {
+                    Some((_, error)) => {
+                        let added = format!(r#"{NOTHING_SET},"model_error":{error}"#);
+                        reported.text.replacen(NOTHING_SET, &added, 1)
+                    }
+                    None => reported.text.clone(),
+                };
+                core.reported = Some(reported);
+                core.answer(text.into())
+            }
+            Err(why) => core.refuse(&why),
+        }
+    })
+}
+
+/// Answer: the SHA-256 of the last report without the twin's own error, in hexadecimal digits. That of the same
+/// scenario, seed and replications is the same anywhere.
+#[unsafe(no_mangle)]
+pub extern "C" fn digest() -> usize {
+    CORE.with_borrow_mut(|core| match &core.reported {
+        Some(reported) => {
+            let digest = hex(&Sha256::digest(&reported.text));
+            core.answer(digest.into())
+        }
+        None => core.refuse(&"there is no report"),
+    })
+}
+
+/// Answer: what the last report means, with the twin's own error: `{"tone", "text", "more"}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> usize {
+    CORE.with_borrow_mut(|core| match core.reported.as_ref().map(|reported| &reported.errors) {
+        Some(Some((point, error))) => {
+            let found = with_error(&point.report()["judgement"], &[&error["groups"]], &[]);
+            core.answer(found.to_string().into())
+        }
+        Some(None) => core.refuse(&"give the intervals before the report"),
+        None => core.refuse(&"there is no report"),
+    })
+}
+
+impl Core {
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.input).unwrap_or_default()
+    }
+
+    fn reported(&self, given: &[Replication]) -> Result<Reported, String> {
+        let opened = self.scenario.as_ref().ok_or("open the scenario first")?;
+        let islands = &opened.islands;
+        if given.is_empty() || !given.len().is_multiple_of(islands.len()) {
+            return Err("replications of islands are missing".to_owned());
         }
         let whole: Vec<Replication> = given
             .chunks(islands.len())
             .map(|parts| islands.merge(&parts.iter().collect::<Vec<_>>()))
             .collect();
         let report = hypertwin_engine::aggregate(&whole.iter().collect::<Vec<_>>());
-        match serde_json::to_vec(&report) {
-            Ok(text) => core.answer(text),
-            Err(why) => core.refuse(&why.to_string()),
-        }
-    })
-}
+        let text = serde_json::to_string(&report).map_err(|why| why.to_string())?;
+        let errors = self.intervals.as_ref().map(|intervals| {
+            let error = ModelError::new(&opened.text, Arc::clone(intervals))?;
+            let point = error.at(&text)?;
+            let document = point.document();
+            Ok((point, document))
+        });
+        let errors = errors.transpose().map_err(|why: serde_json::Error| why.to_string())?;
+        Ok(Reported { text, errors })
+    }
 
-impl Core {
     fn answer(&mut self, answer: Vec<u8>) -> usize {
         self.output = answer;
         self.output.len()
     }
 
-    fn fail(&mut self, why: &RunError) -> usize {
-        self.refuse(&why.to_string())
-    }
-
-    fn refuse(&mut self, why: &str) -> usize {
-        self.answer(json!({ "error": why }).to_string().into())
+    fn refuse(&mut self, why: &impl ToString) -> usize {
+        self.answer(json!({ "error": why.to_string() }).to_string().into())
     }
 }
 

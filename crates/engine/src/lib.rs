@@ -14,6 +14,7 @@
 //! - `movement/`: VMs that restart where a host failed, and migrate
 //! - `measure/`: from what they count to results and reports
 //! - `build.rs`: from a scenario to the initial state
+//! - `model_error/`: the twin's own error around the figures of a report
 //! - `budget.rs`: what VMs and services may still use of a CPU limit
 //! - `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs`: what they share: time, events
 //!   and signals; numbers; the border between guests and processors; what an island and a VM are made from
@@ -41,6 +42,7 @@ mod life;
 mod lives;
 mod measure;
 mod migrating;
+mod model_error;
 mod movement;
 mod paging;
 mod plan;
@@ -70,6 +72,9 @@ pub use measure::{
     Verdict, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
 pub use migrating::MigrationFacts;
+pub use model_error::{
+    Area, Intervals, IntervalsError, Kind, ModelError, PointErrors, around, error_ratio, is_share, shifted, with_error,
+};
 pub use movement::detection_s;
 pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};

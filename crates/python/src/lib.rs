@@ -3,8 +3,10 @@
 //! | file | contents |
 //! |---|---|
 //! | `indent.rs` | JSON as Python writes it |
+//! | `model_error.rs` | the twin's own error |
 
 mod indent;
+mod model_error;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -448,6 +450,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Islands>()?;
     module.add_class::<Meter>()?;
     module.add_class::<SampledRun>()?;
+    module.add_class::<model_error::Intervals>()?;
+    module.add_class::<model_error::ModelError>()?;
+    module.add_class::<model_error::PointErrors>()?;
+    module.add_function(wrap_pyfunction!(model_error::kind_of, module)?)?;
+    module.add_function(wrap_pyfunction!(model_error::is_share, module)?)?;
+    module.add_function(wrap_pyfunction!(model_error::error_ratio, module)?)?;
+    module.add_function(wrap_pyfunction!(model_error::shifted, module)?)?;
+    module.add_function(wrap_pyfunction!(model_error::around, module)?)?;
+    module.add_function(wrap_pyfunction!(model_error::with_error, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;

@@ -619,11 +619,12 @@ class _Twin:
         self.unsteady = {}
 
         def done(index: int, k: int, replication: _core.Replication) -> None:
-            report = json.loads(_core.aggregate([replication]))
+            text = _core.aggregate([replication])
+            report, errors = json.loads(text), carriers[index].at(text)
             row = self.rows[index % len(self.rows)]
             measured[index, k] = [cell.metric.read(report) for cell in row.cells]
             for metric in (cell.metric for cell in row.cells):
-                area = carriers[index].area(report, metric.section, metric.entity, metric.key)
+                area = errors.area(report, metric.section, metric.entity, metric.key)
                 self.areas[row.number, metric.text] = area
             if report["verdict"]["steady"] == "not-steady" and not report["verdict"]["reason"]["by_design"]:
                 self.unsteady[row.number] = report["verdict"]["reason"]["text"]

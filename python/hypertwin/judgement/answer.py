@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from typing import cast
 
-from hypertwin.bands import table
-from hypertwin.documents.simulation import Answer, Break, Cause, Point, Tone
+from hypertwin import _core
+from hypertwin.documents.simulation import Answer, Break, Cause, Point
 from hypertwin.judgement.breaks import Place, Verdict, verdicts
 from hypertwin.judgement.settings import Axes, axis_name, group_names, place
 from hypertwin.report.points import groups, some_points, varying_paths
@@ -32,26 +34,15 @@ def answer(points: Sequence[Point], causes: Sequence[Cause] = ()) -> tuple[Answe
     """
     found, breaks = _answer(points)
     helps = [f"{cause['title']}. {cause['advice']}" for cause in causes[:CAUSES]]
-    near = _near(points) if found["tone"] == "good" else []
-    tone: Tone = "warn" if near else found["tone"]
-    return {**found, "tone": tone, "more": [*near, *helps, *found["more"]]}, breaks
+    return cast(Answer, json.loads(_core.with_error(json.dumps(found), _errors(points, found), helps))), breaks
 
 
-def _near(points: Sequence[Point]) -> list[str]:
-    """Return the group whose figure is nearest beyond its critical limit with the twin's own error, or nothing."""
-    worst: tuple[float, str] | None = None
-    for point in some_points(points, MOST_POINTS)[0]:
-        error = point.get("model_error")
-        for group, figures in (error["groups"] if error else {}).items():
-            for metric, band in table().items():
-                limit, ends = band.critical, figures.get(metric)
-                if limit is None or ends is None or ends["high"] <= limit:
-                    continue
-                if worst is None or ends["high"] / limit > worst[0]:
-                    high = f"{number(ends['high'])} {band.unit}".replace(" %", "%")
-                    text = f"{band.what} of {group} can reach {high} (critical above {number(limit)})"
-                    worst = ends["high"] / limit, f"Not surely: with the twin's own error, {text}."
-    return [worst[1]] if worst else []
+def _errors(points: Sequence[Point], found: Answer) -> list[str]:
+    """Return the intervals of the groups of all points as JSON, or nothing if they cannot change the answer."""
+    if found["tone"] != "good":
+        return []
+    errors = (point.get("model_error") for point in some_points(points, MOST_POINTS)[0])
+    return [json.dumps(error["groups"]) for error in errors if error]
 
 
 def _answer(points: Sequence[Point]) -> tuple[Answer, list[Break]]:

@@ -19,8 +19,9 @@ from itertools import accumulate
 from statistics import NormalDist, fmean, pvariance, variance
 from typing import Literal
 
+from hypertwin import _core
 from hypertwin.model_error.evidence import Row
-from hypertwin.model_error.kinds import Area, Kind, shifted, slower
+from hypertwin.model_error.kinds import Area, Kind, slower
 
 LEVEL = 0.8
 """Share of real figures that an interval is to contain."""
@@ -48,8 +49,7 @@ class Interval:
 
     def around(self, twin: float, *, share: bool) -> tuple[float, float]:
         """Return the interval of the real figure, with the twin's figure in it. A percentage of time is at most 100."""
-        low, high = (shifted(twin, end, share=share) for end in (self.low, self.high))
-        return min(low, twin), max(min(high, 100.0) if share else high, twin)
+        return _core.around(twin, math.exp(self.low), math.exp(self.high), share)
 
     @property
     def text(self) -> str:

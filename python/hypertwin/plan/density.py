@@ -793,8 +793,9 @@ class Measure:
         values: Mapping[int, Sequence[float | None]],
     ) -> Point:
         numbers = sorted(runs)
-        report = json.loads(_core.aggregate([runs[k] for k in numbers]))
-        carrier = Carrier.of(scenario.data)
+        text = _core.aggregate([runs[k] for k in numbers])
+        report = json.loads(text)
+        errors = Carrier.of(scenario.data).at(text)
         means = {
             each: Figure.of([values[k][place] for k in numbers]).mean for place, each in enumerate(self.objectives)
         }
@@ -802,7 +803,7 @@ class Measure:
             count=count,
             objectives=self.objectives,
             values={each.name: tuple(values[k][place] for k in numbers) for place, each in enumerate(self.objectives)},
-            ends={each.text: each.ends(carrier, report, mean) for each, mean in means.items() if mean is not None},
+            ends={each.text: each.ends(errors, report, mean) for each, mean in means.items() if mean is not None},
             report={key: value for key, value in report.items() if key not in ("vms", "timeline")},
             group=self.vm,
             memory=memory.fullest(memory.of_hosts(scenario), self.vm),

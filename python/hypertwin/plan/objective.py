@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypertwin.errors import Argument, fail
-from hypertwin.model_error.carried import Carrier
+from hypertwin.model_error.carried import At
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
 from hypertwin.report.metrics import CATALOGUE
@@ -64,15 +64,13 @@ class Objective:
         """True if smaller is better."""
         return self.sign in ("<", "<=")
 
-    def ends(
-        self, carrier: Carrier, report: Mapping[str, Any], value: float, name: str | None = None
-    ) -> tuple[float, float]:
+    def ends(self, errors: At, report: Mapping[str, Any], value: float, name: str | None = None) -> tuple[float, float]:
         """Return the worse and the better end of a value, with the twin's own error.
 
         Both are the value itself for a figure without model error. An objective for groups can have the name of a VM.
         """
         section = "vms" if self.path.section == "groups" and name in report.get("vms", {}) else self.path.section
-        ends = carrier.ends(report, section, self.path.entity if name is None else name, self.path.key, value)
+        ends = errors.ends(report, section, self.path.entity if name is None else name, self.path.key, value)
         low, high = ends or (value, value)
         return (high, low) if self.upper else (low, high)
 

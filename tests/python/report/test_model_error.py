@@ -10,9 +10,7 @@ from tests.conftest import ROOT
 from tests.python.report.test_pools import plain
 
 import hypertwin
-from hypertwin.model_error.carried import Carrier, Errors, carriers
-from hypertwin.model_error.evidence import recorded
-from hypertwin.model_error.topology import Topology
+from hypertwin.model_error.carried import Carrier, carriers
 from hypertwin.report import simulation, xlsx
 from hypertwin.report import view as v
 
@@ -32,7 +30,7 @@ def point(pooled):
 def carrier(point, topology: str) -> Carrier:
     kinds = {"pool": {"storage": "s"}, "local": {"array": "a"}, "array": {"array": "b"}, "none": {}}
     data = {"vms": {"db": kinds[topology]}, "arrays": {"a": {"protocol": "local"}, "b": {"protocol": "fc"}}}
-    return Carrier(Topology.of(data), Errors(recorded(), {}))
+    return Carrier.of(data)
 
 
 def test_every_figure_of_a_group_has_an_interval_that_has_the_figure(pooled):
@@ -93,18 +91,18 @@ def test_the_area_of_a_latency_is_that_of_the_storage_and_its_limit(point, stora
 
 
 def test_a_throughput_that_the_scenario_sets_has_no_interval():
-    paced = Topology.of({"vms": {"db": {"workload": "w"}}, "workloads": {"w": {"arrivals": {"open": {"rate": "9/s"}}}}})
-    assert paced.paced == {"db"}
-    limited = Topology.of({"vms": {"db": {"workload": "w"}}, "workloads": {"w": {"arrivals": {"io": {"rate": 9}}}}})
-    assert limited.paced == {"db"}
+    def of(arrivals):
+        return Carrier.of({"vms": {"db": {"workload": "w"}}, "workloads": {"w": {"arrivals": arrivals}}})
+
+    paced, limited = of({"open": {"rate": "9/s"}}), of({"io": {"rate": 9}})
     point = {
         "groups": {"db": {"throughput_per_s": 9.0, "response_ms": {"mean": 2.0}}},
         "judgement": {"limits": {"db": {"kind": "nothing"}}},
     }
-    errors = Errors(recorded(), {})
-    assert set(Carrier(paced, errors)(point)["groups"]["db"]) == {"response_ms_mean"}
+    assert set(paced(point)["groups"]["db"]) == set(limited(point)["groups"]["db"]) == {"response_ms_mean"}
+    assert "throughput_per_s" in of({"io": {}, "closed": {}})(point)["groups"]["db"]
     point["judgement"]["limits"]["db"]["kind"] = "host-cpu"
-    assert "throughput_per_s" in Carrier(paced, errors)(point)["groups"]["db"]
+    assert "throughput_per_s" in paced(point)["groups"]["db"]
 
 
 def test_times_of_migrations_have_intervals_in_the_order_of_the_moves_but_restarts_have_none():

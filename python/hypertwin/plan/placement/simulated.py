@@ -180,8 +180,9 @@ class Simulated:
                 return
             together = [one.made[number] for number in sorted(one.made)]
             values = [self._read(json.loads(_core.aggregate([each], brief=self.is_by_host))) for each in together]
-            reports[index] = report = json.loads(_core.aggregate(together, brief=self.is_by_host))
-            ends = self._ends(parts[index], report)
+            text = _core.aggregate(together, brief=self.is_by_host)
+            reports[index] = report = json.loads(text)
+            ends = self._ends(parts[index], text, report)
             self._runs[parts[index]] = Runs(values, report["verdict"]["steady"], _limits(report), ends)
             one.made.clear()
 
@@ -189,13 +190,13 @@ class Simulated:
         run.run_replications(points, tasks, done, known=known, progress=self._counted(len(parts)))
         return reports
 
-    def _ends(self, part: str, report: Mapping[str, Any]) -> list[dict[str, tuple[float, float]]]:
-        carrier = Carrier.of(json.loads(part))
+    def _ends(self, part: str, text: str, report: Mapping[str, Any]) -> list[dict[str, tuple[float, float]]]:
+        errors = Carrier.of(json.loads(part)).at(text)
         found: list[dict[str, tuple[float, float]]] = []
         for number, figures in self._read(report).items():
             each = self.objectives[number]
             named = {name: value for name, value in figures.items() if value is not None}
-            found.append({name: each.ends(carrier, report, value, name) for name, value in named.items()})
+            found.append({name: each.ends(errors, report, value, name) for name, value in named.items()})
         return found
 
     def _counted(self, parts: int) -> run.Progress:

@@ -20,3 +20,4 @@ mod signs;
 mod words;
 
 pub use answer::judge;
+pub use words::number;
