@@ -63,7 +63,7 @@ class Live(TypedDict):
     """Scenario of the first point in canonical form, with all times."""
     points: list[list[tuple[list[str], Any]]]
     """Values by path that turn that scenario into the scenario of each point. None removes a key."""
-    errors: dict[str, Any]
+    intervals: dict[str, Any]
     """The twin's own error by area and kind, as the core takes it."""
     controls: dict[Literal["vms", "hosts", "storage"], list[Control]]
     hosts: list[str]

@@ -10,6 +10,7 @@ from hypertwin import _core, language
 from hypertwin.documents.page import Control, Live
 from hypertwin.documents.simulation import Point
 from hypertwin.documents.space import OWN
+from hypertwin.model_error import carried
 from hypertwin.scenario import Scenario, load
 
 MAX_HOSTS = 500
@@ -36,7 +37,7 @@ def live(first: Scenario, points: Sequence[Point], options: Sequence[str] = ()) 
             list(_differences(base, _timed(_simulated(scenario), point)))
             for scenario, point in zip(scenarios, points, strict=True)
         ],
-        errors={},
+        intervals=json.loads(carried.table_of(base.get("calibrated_on"))),
         controls={section: list(_controls(section, first)) for section in _SECTIONS if base.get(section)},
         hosts=[host.name for host in first.inventory.hosts][:MAX_HOSTS],
         own_policy=OWN,

@@ -26,17 +26,17 @@ export class Core {
 
   private constructor(
     private readonly pool: Pool,
-    private readonly errors: string,
+    private readonly intervals: string,
   ) {}
 
-  /** Compiles the core that the page holds. `errors` is the twin's own error, as the core takes it. */
-  static async of(root: Document, errors: string): Promise<Core> {
+  /** Compiles the core that the page holds. `intervals` is the twin's own error, as the core takes it. */
+  static async of(root: Document, intervals: string): Promise<Core> {
     const text = root.getElementById("core")?.textContent;
     if (!text) throw new Error("this page holds no core");
     const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
     const bytes = await new Response(stream).arrayBuffer();
-    return new Core(new Pool(await WebAssembly.compile(bytes)), errors);
+    return new Core(new Pool(await WebAssembly.compile(bytes)), intervals);
   }
 
   /**
@@ -84,7 +84,7 @@ export class Core {
     const text = JSON.stringify(scenario);
     let known = this.islands.get(text);
     if (!known) {
-      const opened = { number: (this.numbers += 1), text, errors: this.errors };
+      const opened = { number: (this.numbers += 1), text, intervals: this.intervals };
       const islands = this.pool.ask({ op: "open" }, opened, signal).then((answer) => {
         if (!("islands" in answer)) throw new Error("the core opened nothing");
         return answer.islands;

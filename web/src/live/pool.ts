@@ -12,7 +12,7 @@ const MAX_WORKERS = 8;
 export interface Opened {
   number: number;
   text: string;
-  errors: string;
+  intervals: string;
 }
 
 export type Asked =
@@ -31,7 +31,7 @@ interface Waiting {
 interface Hand {
   worker: Worker;
   scenario: number;
-  knowsErrors: boolean;
+  knowsIntervals: boolean;
   busy: (Waiting & { id: number; since: number }) | null;
 }
 
@@ -92,7 +92,7 @@ export class Pool {
 
   private hire(): Hand | undefined {
     if (this.hands.length >= this.size) return undefined;
-    const hand: Hand = { worker: new Worker(this.script), scenario: -1, knowsErrors: false, busy: null };
+    const hand: Hand = { worker: new Worker(this.script), scenario: -1, knowsIntervals: false, busy: null };
     hand.worker.onmessage = ({ data }: MessageEvent<Answer>) => this.take(hand, data);
     hand.worker.onerror = (event) => {
       const { busy } = hand;
@@ -112,9 +112,9 @@ export class Pool {
     hand.busy = { ...waiting, id, since: performance.now() };
     const request: Request = { ...asked, id, scenario: scenario.number };
     if (hand.scenario !== scenario.number) request.text = scenario.text;
-    if (!hand.knowsErrors) request.errors = scenario.errors;
+    if (!hand.knowsIntervals) request.intervals = scenario.intervals;
     hand.scenario = scenario.number;
-    hand.knowsErrors = true;
+    hand.knowsIntervals = true;
     hand.worker.postMessage(request);
   }
 

@@ -41,7 +41,7 @@ const LIVE: Live = {
       [["vms", "web", "shares"], null],
     ],
   ] as Live["points"],
-  errors: {},
+  intervals: {},
   controls: { vms: [LOAD, VCPUS, MEMORY, SHARES] },
   hosts: ["esx-1", "esx-2"],
   own_policy: "-",

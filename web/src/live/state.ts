@@ -57,7 +57,7 @@ export function useLive(page: PageDocument, chosen: number): LiveState {
   const core = useRef<Promise<Core> | null>(null);
   const session = useMemo(
     () =>
-      new Session(() => (core.current ??= Core.of(document, JSON.stringify(live.errors))), original, {
+      new Session(() => (core.current ??= Core.of(document, JSON.stringify(live.intervals))), original, {
         show(reported, progress, stage) {
           const made = pageOf(page, reported, asked.current.changes, stage);
           const now = (made.document as Simulation).points[0] as Point;

@@ -11,7 +11,7 @@ interface Exports {
   report(): number;
   digest(): number;
   answer(): number;
-  errors(): number;
+  intervals(): number;
 }
 
 /** A scenario as the core takes it; `text` is only for workers that have not opened it. */
@@ -20,7 +20,7 @@ interface OfScenario {
   scenario: number;
   text?: string;
   /** The twin's own error by area and kind, as the core takes it. */
-  errors?: string;
+  intervals?: string;
 }
 
 export type Request =
@@ -82,9 +82,9 @@ export function worker(): void {
   };
   const open = (request: Request) => {
     if (opened === request.scenario) return;
-    if (request.errors !== undefined && core!.errors) {
-      put(new TextEncoder().encode(request.errors));
-      good(core!.errors());
+    if (request.intervals !== undefined) {
+      put(new TextEncoder().encode(request.intervals));
+      good(core!.intervals());
     }
     put(new TextEncoder().encode(request.text));
     opened = -1;
@@ -105,13 +105,8 @@ export function worker(): void {
       good(core!.give());
     }
     const report = textOf(good(core!.report()));
-    const sha256 = textOf(take(core!.digest?.() ?? 0));
-    scope.postMessage({
-      id,
-      report,
-      sha256,
-      answer: core!.answer ? textOf(good(core!.answer())) : JSON.stringify({ tone: "note", text: "dev", more: [] }),
-    });
+    const sha256 = textOf(take(core!.digest()));
+    scope.postMessage({ id, report, sha256, answer: textOf(good(core!.answer())) });
   };
   const handle = (request: Request): void => {
     try {

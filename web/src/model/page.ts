@@ -57,7 +57,7 @@ export interface Live {
   /** Values by path that turn that scenario into the scenario of each point. None removes a key. */
   points: [string[], unknown][][];
   /** The twin's own error by area and kind, as the core takes it. */
-  errors: Record<string, unknown>;
+  intervals: Record<string, unknown>;
   controls: Record<string, Control[]>;
   /** Hosts that can fail. */
   hosts: string[];
