@@ -6,6 +6,7 @@ thirds of the JSON.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,6 +46,11 @@ class Packed:
     def text(self) -> str:
         """JSON text of the report."""
         return self._data if isinstance(self._data, str) else zlib.decompress(self._data).decode()
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the core's own text, the same wherever the core runs."""
+        return hashlib.sha256(self.text.replace(f'"policy":{json.dumps(OWN)}', NO_POLICY).encode()).hexdigest()
 
 
 class Reports(Sequence[documents.Point]):
@@ -94,6 +100,10 @@ class Reports(Sequence[documents.Point]):
             if place in self._kept:
                 self._kept[place] = point
         return point
+
+    def sha256(self, index: int) -> str:
+        """Return the SHA-256 of the core's text of a point's report."""
+        return self._packed[index].sha256
 
     def indented(self, index: int, depth: int) -> str:
         """Return the report of a point as JSON at a depth of a document. See `hypertwin.report.files.to_json`."""
