@@ -2,8 +2,8 @@
 
 `--write` builds them, `--format` formats web/.
 
-Everywhere: the first line of each script has the hash of the sources it was built from, and these must be the sources here.
-Where Node and npm are, in versions that web/package.json asks for: format, types, tests of the front end, and a
+Everywhere: the first line of each script has the hash of the sources it was built from, and these must be the sources
+here. Where Node and npm are, in versions that web/package.json asks for: format, types, tests of the front end, and a
 build, whose files must be those in the package byte by byte. Packages are installed once for each package-lock.json.
 """
 

@@ -105,11 +105,14 @@ export async function ask<T>(method: string, path: string, body?: object | Blob,
 export const scenarioPath = (name: string) => `/api/scenario/${encodeURIComponent(name)}`;
 export const pagePath = (run: Run) => `/runs/${run.id}/page`;
 
-/** Listen to the runs. Returns the function that ends it. */
-export function listen(all: (runs: Run[]) => void, one: (run: Run) => void): () => void {
+/** Listen to the runs. Returns the function that ends it. `gone` is called when the server is another one or has ended. */
+export function listen(all: (runs: Run[]) => void, one: (run: Run) => void, gone: () => void): () => void {
   const events = new EventSource(`/api/events?tab=${TAB}`);
   events.addEventListener("runs", (event) => all(JSON.parse(event.data) as Run[]));
   events.addEventListener("run", (event) => one(JSON.parse(event.data) as Run));
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) gone();
+  });
   return () => events.close();
 }
 

@@ -34,8 +34,10 @@ export function App() {
     ])
       .then(([folder, schema, offers]) => setLoaded({ folder, schema, offers }))
       .catch((caught: unknown) => setError(said(caught)));
-    return listen(setRuns, (run) =>
-      setRuns((before) => [run, ...before.filter((each) => each.id !== run.id)].sort(newest)),
+    return listen(
+      setRuns,
+      (run) => setRuns((before) => [run, ...before.filter((each) => each.id !== run.id)].sort(newest)),
+      () => setError("The server has ended. Start `hypertwin serve` again, and open the address that it prints."),
     );
   }, []);
   useEffect(() => {
@@ -103,7 +105,7 @@ function View({
         offers={offers}
         isReadOnly={folder.read_only}
         draft={drafts[name]}
-        keep={(named, draft) => setDrafts((before) => ({ ...before, [named]: draft }))}
+        keep={(named, change) => setDrafts((before) => ({ ...before, [named]: change(before[named]) }))}
       />
     );
   const run = runs.find((each) => each.id === name);

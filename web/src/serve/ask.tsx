@@ -1,6 +1,7 @@
 /** Questions about a scenario: a command with its options, from the table of the command line. */
 
 import { useId, useState } from "preact/hooks";
+import { Code } from "./code";
 import { ask, said, TAB, type Offer, type Option, type Run } from "./api";
 
 type Given = Record<string, string | boolean>;
@@ -131,7 +132,7 @@ function Input({
   const label = option.name.replace(/^--/, "");
   const hint = (
     <p id={`${id}-help`} class="hint">
-      {option.help}
+      <Code text={option.help} />
       {option.is_repeated ? " One on each line." : ""}
     </p>
   );

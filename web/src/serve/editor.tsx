@@ -45,6 +45,8 @@ export function Editor({
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const latest = useRef(change);
+  /** Texts that were typed here, until they come back: an older one must not replace what was typed since. */
+  const typed = useRef(new Set<string>());
   latest.current = change;
   useEffect(() => {
     if (!place.current) return;
@@ -63,6 +65,7 @@ export function Editor({
           indentOnInput(),
           bracketMatching(),
           highlightActiveLine(),
+          EditorView.lineWrapping,
           lintGutter(),
           yaml(),
           LOOK,
@@ -71,7 +74,10 @@ export function Editor({
           EditorState.readOnly.of(isReadOnly),
           EditorView.contentAttributes.of({ "aria-label": `YAML of ${name}` }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current(update.state.doc.toString());
+            if (!update.docChanged) return;
+            const now = update.state.doc.toString();
+            typed.current.add(now);
+            latest.current(now);
           }),
         ],
       }),
@@ -80,7 +86,9 @@ export function Editor({
   }, [name]);
   useEffect(() => {
     const editor = view.current;
-    if (editor && editor.state.doc.toString() !== text)
+    if (!editor) return;
+    if (editor.state.doc.toString() === text) typed.current.clear();
+    else if (!typed.current.has(text))
       editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
   }, [text]);
   useEffect(() => {

@@ -3,6 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useId, useState } from "preact/hooks";
 import type { Mistake } from "./api";
+import { Code } from "./code";
 import { parsed, renamed, valueAt, withValue, type Path } from "./edit";
 import { kindOf, meant, placeholder, range, resolved, starter, type Node, type Schema } from "./schema";
 
@@ -72,6 +73,14 @@ const under = (mistakes: Mistake[], path: Path) => {
   return mistakes.filter((each) => each.path === start || each.path.startsWith(`${start}.`));
 };
 
+function Hint({ text }: { text: string | undefined }) {
+  return (
+    <p class="hint">
+      <Code text={text} />
+    </p>
+  );
+}
+
 function Count({ path }: { path: Path }) {
   const count = under(useContext(Context).mistakes, path).length;
   if (!count) return null;
@@ -90,7 +99,7 @@ function Section({ name, node, isOpen }: { name: string; node: Node; isOpen: boo
         <h2>{name}</h2> <span class="hint">{kindOf(full) === "object" ? "" : size || "none"}</span>
         <Count path={[name]} />
       </summary>
-      <p class="hint">{full.description}</p>
+      <Hint text={full.description} />
       <Inner path={[name]} node={full} />
     </details>
   );
@@ -162,7 +171,7 @@ function Entry({ path, node, isOpen }: { path: Path; node: Node; isOpen: boolean
       </div>
     );
   return (
-    <details class="entry" open={isOpen || under(mistakes, path).length > 0}>
+    <details class="group" open={isOpen || under(mistakes, path).length > 0}>
       <summary>
         <h3>{name}</h3> <Count path={path} />
       </summary>
@@ -279,7 +288,7 @@ function Nested({ path, node }: { path: Path; node: Node }) {
       </summary>
       {shown && (
         <>
-          <p class="hint">{node.description}</p>
+          <Hint text={node.description} />
           <Problems path={path} />
           <Inner path={path} node={node} />
           {there && (
@@ -373,7 +382,7 @@ function Field({ path, node, isRequired }: { path: Path; node: Node; isRequired:
         />
       )}
       <p id={`${id}-help`} class="hint">
-        {full.description} {limits && <span class="limits">({limits})</span>}
+        <Code text={full.description} /> {limits && <span class="limits">({limits})</span>}
       </p>
       {found.length > 0 && (
         <p id={`${id}-problem`} class="problem">

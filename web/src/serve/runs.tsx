@@ -64,7 +64,7 @@ export function Runs({ runs }: { runs: Run[] }) {
           <tbody>
             {runs.map((run) => (
               <tr key={run.id}>
-                <td>
+                <td class="short narrow">
                   <input
                     type="checkbox"
                     aria-label={`Compare ${question(run)} of ${run.file}, ${clock(run.created)}`}

@@ -32,7 +32,7 @@ export function ScenarioView({
   offers: Offer[];
   isReadOnly: boolean;
   draft: Draft | undefined;
-  keep: (name: string, draft: Draft) => void;
+  keep: (name: string, change: (before: Draft | undefined) => Draft) => void;
 }) {
   const [checked, setChecked] = useState<Checked>({ mistakes: [], readings: [], canonical: null });
   const [tab, setTab] = useState<Tab>("Form");
@@ -41,7 +41,7 @@ export function ScenarioView({
   const load = async () => {
     try {
       const opened = await ask<Opened>("GET", scenarioPath(name));
-      keep(name, { text: opened.text, saved: opened.text, sha256: opened.sha256 });
+      keep(name, () => ({ text: opened.text, saved: opened.text, sha256: opened.sha256 }));
       setChecked(opened);
       setError("");
       setNote("");
@@ -68,26 +68,31 @@ export function ScenarioView({
       given.abort();
     };
   }, [text]);
-  const change = (next: string) => {
-    if (draft && next !== draft.text) keep(name, { ...draft, text: next });
-  };
+  const change = (next: string) => keep(name, (before) => ({ saved: "", sha256: null, ...before, text: next }));
   const save = async (target: string, opened: string | null) => {
     if (!draft) return;
     try {
       const answer = await ask<{ sha256: string }>("PUT", scenarioPath(target), { text: draft.text, opened });
       setError("");
       setNote(`Saved ${target}.`);
-      if (target === name) keep(name, { text: draft.text, saved: draft.text, sha256: answer.sha256 });
+      const saved = { saved: draft.text, sha256: answer.sha256 };
+      if (target === name) keep(name, (before) => ({ text: draft.text, ...before, ...saved }));
       else {
-        keep(name, { ...draft, text: draft.saved });
-        keep(target, { text: draft.text, saved: draft.text, sha256: answer.sha256 });
+        keep(name, () => ({ ...draft, text: draft.saved }));
+        keep(target, () => ({ text: draft.text, ...saved }));
         location.hash = `#/scenario/${encodeURIComponent(target)}`;
       }
     } catch (caught) {
       setError(said(caught) + (caught instanceof Refused && caught.status === 409 ? " Nothing was lost here." : ""));
     }
   };
-  if (!draft) return <p role="status">{error || `Opening ${name} ...`}</p>;
+  if (!draft)
+    return (
+      <>
+        <h1 tabIndex={-1}>{name}</h1>
+        <p role="status">{error || "Opening ..."}</p>
+      </>
+    );
   const isChanged = draft.text !== draft.saved;
   const count = checked.mistakes.length;
   return (
