@@ -121,6 +121,7 @@ def check_files(wheel: Path) -> None:
         f"hypertwin/library/{module}.py" for module in ("__init__", "example", "starter")
     }
     assert names >= LIBRARY | {"hypertwin/py.typed", "hypertwin/report/page.js", "hypertwin/report/page.css"}
+    assert names >= {"hypertwin/serve/app.js", "hypertwin/serve/app.css"}
     assert not [name for name in names if re.search(r"__pycache__|\.html$|tests/", name)]
     fields = message_from_string(text)
     assert fields["Name"] == "hypertwin"

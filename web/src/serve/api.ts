@@ -116,6 +116,9 @@ export function listen(all: (runs: Run[]) => void, one: (run: Run) => void, gone
   return () => events.close();
 }
 
+/** A problem without its line, for places that show where it is. */
+export const here = (mistake: Mistake) => mistake.message.replace(/^  --> .*\n?/m, "").replace(/^ +/gm, "");
+
 export function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,7 +2,7 @@
 
 import { createContext } from "preact";
 import { useContext, useId, useState } from "preact/hooks";
-import type { Mistake } from "./api";
+import { here, type Mistake } from "./api";
 import { Code } from "./code";
 import { parsed, renamed, valueAt, withValue, type Path } from "./edit";
 import { kindOf, meant, placeholder, range, resolved, starter, type Node, type Schema } from "./schema";
@@ -322,7 +322,7 @@ function Problems({ path }: { path: Path }) {
     <>
       {found.map((each, index) => (
         <p key={index} class="problem">
-          {each.message}
+          {here(each)}
         </p>
       ))}
     </>
@@ -386,7 +386,7 @@ function Field({ path, node, isRequired }: { path: Path; node: Node; isRequired:
       </p>
       {found.length > 0 && (
         <p id={`${id}-problem`} class="problem">
-          {found.map((each) => each.message).join("\n")}
+          {found.map(here).join("\n")}
         </p>
       )}
     </div>
