@@ -175,3 +175,14 @@ def test_a_page_cannot_ask_the_server(browser: Browser, tmp_path: Path) -> None:
         assert frame.evaluate("window.origin") == "null"
         tried = "fetch('/api/folder').then(() => 'answered', () => 'refused')"
         assert frame.evaluate(tried) == "refused"
+
+
+def test_a_link_in_a_file_opens_the_app(browser: Browser, tmp_path: Path) -> None:
+    with served(tmp_path, state=tmp_path / "state") as server:
+        link = tmp_path / "link.html"
+        link.write_text(f'<meta http-equiv="refresh" content="0;url={server.address}">')
+        tab = browser.new_page()
+        tab.goto(link.as_uri())
+        expect(tab).to_have_url(f"{server.origin}/")
+        expect(tab.get_by_role("heading", name="Scenarios")).to_be_visible()
+        tab.close()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Annotated
 
@@ -50,21 +55,28 @@ def command(
         streams.write(f"{address}\n")
         streams.note("Open this address once. Ctrl-C ends the server.")
         if browse:
-            import webbrowser
+            stack.enter_context(_opened(address))
 
-            webbrowser.open(address)
-
-    server.serve(
-        server.Settings(
-            path,
-            offered.offers(),
-            offered.compare,
-            host=host,
-            port=port,
-            token_file=token_file,
-            is_read_only=read_only,
-            state=state,
-            limits=Limits(runs, memory << 30, hours * 3600.0, progress.DESCRIPTOR),
-        ),
-        say,
+    settings = server.Settings(
+        path,
+        offered.offers(),
+        offered.compare,
+        host=host,
+        port=port,
+        token_file=token_file,
+        is_read_only=read_only,
+        state=state,
+        limits=Limits(runs, memory << 30, hours * 3600.0, progress.DESCRIPTOR),
     )
+    with contextlib.ExitStack() as stack:
+        server.serve(settings, say)
+
+
+@contextlib.contextmanager
+def _opened(address: str) -> Iterator[None]:
+    """Open an address in a browser through a private file, because other users can see the words of a command."""
+    with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:  # of mode 0700
+        file = Path(folder, "open.html")
+        file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(address)}">')
+        webbrowser.open(file.as_uri())
+        yield

@@ -118,6 +118,9 @@ def hosts(host: str, port: int) -> frozenset[str]:
     return frozenset({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
 
 
+LEAVE = b'<!doctype html><meta http-equiv="refresh" content="0;url=/"><title>hypertwin</title>'
+"""Page that leaves for the app."""
+
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 """Addresses that only this computer reaches."""
 
@@ -144,7 +147,7 @@ class Guard:
             async with self._place(scope["path"]):
                 entry = self._check(scope)
                 if entry is not None:
-                    await answer.redirect(entry)
+                    await answer.redirect(entry, by_link="cross-site" in _values(scope, b"sec-fetch-site"))
                     return
                 body = _Body(receive, _limit(scope), _length(scope))
                 await self.inner(scope, body.receive, answer.send)
@@ -224,11 +227,16 @@ class _Answer:
         await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": text})
 
-    async def redirect(self, cookie: str) -> None:
-        """Set the cookie, and remove the token from the address."""
-        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
-        await self.send({"type": "http.response.start", "status": 303, "headers": headers})
-        await self.send({"type": "http.response.body", "body": b""})
+    async def redirect(self, cookie: str, *, by_link: bool) -> None:
+        """Set the cookie, and remove the token from the address.
+
+        After a link of another site or file, browsers hold the strict cookie back until a page of the server asks.
+        """
+        text = LEAVE if by_link else b""
+        headers = [(b"set-cookie", cookie.encode()), (b"content-length", str(len(text)).encode())]
+        headers.append((b"content-type", b"text/html") if by_link else (b"location", b"/"))
+        await self.send({"type": "http.response.start", "status": 200 if by_link else 303, "headers": headers})
+        await self.send({"type": "http.response.body", "body": text})
 
 
 def _headers(is_page: bool) -> list[tuple[bytes, bytes]]:

@@ -19,6 +19,7 @@ import pytest
 from tests.conftest import TINY
 from tests.python.serve.served import Served, served
 
+from hypertwin.cli import serve
 from hypertwin.serve import access, files
 from hypertwin.serve.refusal import RefusedError
 
@@ -55,6 +56,13 @@ def test_two_host_headers_are_refused(server: Served) -> None:
         own = f"127.0.0.1:{server.port}"
         raw.sendall(f"GET / HTTP/1.1\r\nHost: {own}\r\nHost: {own}\r\nCookie: {server.cookie}\r\n\r\n".encode())
         assert raw.recv(100).split()[1] in (b"400", b"421")
+    door = access.Door(access.hosts("127.0.0.1", 1), 1, "t" * 40)
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
+    for hosts in ((b"evil", b"127.0.0.1:1"), (b"127.0.0.1:1", b"evil"), (b"127.0.0.1:1", b"127.0.0.1:1"), ()):
+        headers = [(b"host", host) for host in hosts] + [(b"cookie", f"{door.cookie}={door.session}".encode())]
+        with pytest.raises(RefusedError) as refused:
+            access.Guard(None, door)._check({**scope, "headers": headers})  # type: ignore[arg-type]
+        assert refused.value.status == 421
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
@@ -121,6 +129,27 @@ def test_the_token_works_once_and_is_not_shown_again(tmp_path: Path) -> None:
         assert server.send("GET", f"/?token={token}", cookie=False).status == 401, "it was used"
         assert server.send("GET", f"/?token={token}").status == 401, "also with the cookie"
         assert server.send("GET", "/api/folder").status == 200
+
+
+def test_a_link_from_elsewhere_enters_without_a_redirect(tmp_path: Path) -> None:
+    with served(tmp_path, state=tmp_path / "state") as server:
+        query = urlsplit(server.address).query
+        headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        answer = server.send("GET", f"/?{query}", cookie=False, headers=headers)
+        assert (answer.status, answer.body) == (200, access.LEAVE)
+        assert "SameSite=Strict" in answer.headers["set-cookie"]
+        assert "token" not in answer.body.decode()
+
+
+def test_the_address_for_a_browser_is_in_a_private_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[str] = []
+    monkeypatch.setattr(serve.webbrowser, "open", named.append)
+    with serve._opened("http://127.0.0.1:1/?token=x&y"):
+        file = Path(urlsplit(named[0]).path)
+        assert "token" not in named[0]
+        assert file.parent.stat().st_mode & 0o077 == 0
+        assert "url=http://127.0.0.1:1/?token=x&amp;y" in file.read_text()
+    assert not file.exists()
 
 
 def test_every_answer_has_headers_that_protect_it(server: Served) -> None:
