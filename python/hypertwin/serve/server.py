@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -180,7 +181,9 @@ def _state(settings: Settings, folder: Folder) -> Path:
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise ServeError(f"cannot make the state folder {state}: {error.strerror}") from None
+        raise ServeError(
+            f"cannot make the state folder {state}: {error.strerror}\n  help: name another folder with --state"
+        ) from None
     return state
 
 
@@ -203,9 +206,10 @@ def _listening(host: str, port: int) -> socket.socket:
         made.listen(MAX_CONNECTIONS)
     except OSError as error:
         made.close()
-        raise ServeError(
-            f"cannot listen on {host}:{port}: {error.strerror}\n  help: choose another --port; 0 takes a free one"
-        ) from None
+        hint = "choose another --port; 0 takes a free one"
+        if error.errno == errno.EADDRNOTAVAIL:
+            hint = "name an address of this computer"
+        raise ServeError(f"cannot listen on {host}:{port}: {error.strerror}\n  help: {hint}") from None
     if sys.platform == "linux":
         made.set_inheritable(False)
     return made

@@ -86,12 +86,16 @@ class Served:
         raise AssertionError(f"the run does not end: {run}")
 
     @contextlib.contextmanager
-    def tab(self, name: str) -> Iterator[http.client.HTTPResponse]:
-        """An open tab: a stream of events, whose lines are read as they come."""
+    def stream(self, path: str) -> Iterator[http.client.HTTPResponse]:
+        """A stream of events, whose lines are read as they come."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         with contextlib.closing(connection):
-            connection.request("GET", f"/api/events?tab={name}", headers={"Cookie": self.cookie})
+            connection.request("GET", path, headers={"Cookie": self.cookie})
             yield connection.getresponse()
+
+    def tab(self, name: str) -> contextlib.AbstractContextManager[http.client.HTTPResponse]:
+        """An open tab."""
+        return self.stream(f"/api/events?tab={name}")
 
 
 @contextlib.contextmanager

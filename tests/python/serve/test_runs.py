@@ -381,6 +381,35 @@ def test_progress_reaches_the_browser(server: Served) -> None:
     assert max(each["progress"]["total"] for each in seen if each["progress"]) == 8
 
 
+def test_a_run_has_a_stream_of_its_own(server: Served) -> None:
+    other, run = start(server, text=LONG), start(server, text=LONG)
+    with server.stream(f"/api/runs/{run['id']}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert stream.readline() == b"event: runs\n"
+        assert [each["id"] for each in json.loads(stream.readline()[6:])] == [run["id"]]
+        for each in (other, run):
+            server.send("POST", f"/api/runs/{each['id']}/cancel")
+        told = {}
+        while not told.get("ended"):
+            line = stream.readline()
+            if line.startswith(b"data: "):
+                told = json.loads(line[6:])
+                assert told["id"] == run["id"]
+    assert told["status"] == "cancelled"
+    assert server.send("GET", "/api/runs/none/events").status == 404
+
+
+def test_live_simulations_use_the_result_cache(tmp_path: Path) -> None:
+    folder, cache = tmp_path / "folder", tmp_path / "cache"
+    folder.mkdir()
+    (folder / "tiny.yaml").write_text(TINY)
+    with served(folder, state=tmp_path / "state", HYPERTWIN_CACHE=str(cache)) as server:
+        server.enter()
+        one, two = (server.send("POST", "/api/simulate", {"file": "tiny.yaml"}).json for _ in range(2))
+    assert one == two
+    assert (cache / "hypertwin-results.sqlite").is_file()
+
+
 def test_a_run_is_cancelled_and_deleted(server: Served) -> None:
     run = start(server, text=LONG)
     assert server.send("DELETE", f"/api/runs/{run['id']}").status == 202

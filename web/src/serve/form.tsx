@@ -1,7 +1,7 @@
 /** The form of a scenario, made from its JSON Schema. Each change edits the YAML text. */
 
 import { createContext } from "preact";
-import { useContext, useId, useState } from "preact/hooks";
+import { useContext, useId, useMemo, useState } from "preact/hooks";
 import { here, type Mistake } from "./api";
 import { Code } from "./code";
 import { parsed, renamed, valueAt, withValue, type Path } from "./edit";
@@ -9,6 +9,15 @@ import { kindOf, meant, placeholder, range, resolved, starter, type Node, type S
 
 /** Sections of a scenario in the order of the form; the others follow. */
 const FIRST = ["hosts", "vms", "workloads", "storage", "run"];
+/** Sections whose names a key refers to. */
+const REFERS: Record<string, string> = {
+  workload: "workloads",
+  host: "hosts",
+  array: "arrays",
+  storage: "storage",
+  cluster: "clusters",
+  device: "devices",
+};
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
 interface Form {
@@ -35,7 +44,7 @@ export function ScenarioForm({
   mistakes: Mistake[];
   isReadOnly: boolean;
 }) {
-  const { data, error } = parsed(text);
+  const { data, error } = useMemo(() => parsed(text), [text]);
   if (error) return <p class="failed">The form needs valid YAML. Correct it on the YAML tab: {error}</p>;
   const form: Form = {
     schema,
@@ -92,7 +101,7 @@ function Section({ name, node, isOpen }: { name: string; node: Node; isOpen: boo
   const full = resolved(schema, node);
   const there = data[name];
   const size = there && typeof there === "object" ? Object.keys(there).length : 0;
-  const open = (isOpen && size > 0) || under(mistakes, [name]).length > 0;
+  const open = (isOpen && (size > 0 || kindOf(full) === "object")) || under(mistakes, [name]).length > 0;
   return (
     <details class="section" open={open}>
       <summary>
@@ -160,8 +169,8 @@ function Entries({ path, node }: { path: Path; node: Node }) {
 }
 
 function Entry({ path, node, isOpen }: { path: Path; node: Node; isOpen: boolean }) {
-  const { set, rename, mistakes } = useContext(Context);
-  const [typed, setTyped] = useState<string | null>(null);
+  const { mistakes } = useContext(Context);
+  const [open, setOpen] = useState(isOpen);
   const name = String(path.at(-1));
   const kind = kindOf(node);
   if (kind !== "object" && kind !== "map" && kind !== "list")
@@ -170,11 +179,22 @@ function Entry({ path, node, isOpen }: { path: Path; node: Node; isOpen: boolean
         <Field path={path} node={node} isRequired={false} />
       </div>
     );
+  const shown = open || under(mistakes, path).length > 0;
   return (
-    <details class="group" open={isOpen || under(mistakes, path).length > 0}>
+    <details class="group" open={shown} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <h3>{name}</h3> <Count path={path} />
       </summary>
+      {shown && <EntryContent path={path} node={node} name={name} />}
+    </details>
+  );
+}
+
+function EntryContent({ path, node, name }: { path: Path; node: Node; name: string }) {
+  const { set, rename } = useContext(Context);
+  const [typed, setTyped] = useState<string | null>(null);
+  return (
+    <>
       <div class="tools">
         <label>
           Name{" "}
@@ -193,7 +213,7 @@ function Entry({ path, node, isOpen }: { path: Path; node: Node; isOpen: boolean
       </div>
       <Problems path={path} />
       <Inner path={path} node={node} />
-    </details>
+    </>
   );
 }
 
@@ -344,6 +364,8 @@ function Field({ path, node, isRequired }: { path: Path; node: Node; isRequired:
     required: isRequired && value === undefined,
   };
   const kind = kindOf(full);
+  const section = data[REFERS[key] ?? ""];
+  const names = section && typeof section === "object" ? Object.keys(section).slice(0, 500) : [];
   const choices = kind === "boolean" ? ["true", "false"] : (full.enum ?? []).map(String);
   const shown =
     value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -375,11 +397,19 @@ function Field({ path, node, isRequired }: { path: Path; node: Node; isRequired:
           {...shared}
           value={shown}
           placeholder={placeholder(full)}
+          list={names.length ? `${id}-names` : undefined}
           onChange={(event) => {
             const typed = event.currentTarget.value;
             if (typed !== shown) set(path, typed.trim() === "" ? undefined : meant(full, typed));
           }}
         />
+      )}
+      {names.length > 0 && (
+        <datalist id={`${id}-names`}>
+          {names.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
       )}
       <p id={`${id}-help`} class="hint">
         <Code text={full.description} /> {limits && <span class="limits">({limits})</span>}
