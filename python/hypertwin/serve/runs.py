@@ -191,30 +191,35 @@ class Runs:
         """Wait for a free place, and run the command to its end."""
         try:
             async with self._free:
-                if run.id not in self._cancelled:
-                    await self._execute(run)
-                else:
-                    run.status = "cancelled"
+                await self._execute(run)
         except OSError as error:
             run.status, run.said = "failed", f"the process did not start: {error.strerror}"
         except asyncio.CancelledError:
-            run.status = "interrupted"
+            if run.ended is None:
+                run.status = "interrupted"
             raise
         finally:
-            run.ended, run.pid, run.progress = time.time(), None, {}
-            folder = self.folder / run.id
-            run.said = run.said or _last_lines(folder / SAID)
-            run.has_page = (folder / PAGE).is_file()
-            run.has_result = (folder / RESULT).is_file() and (folder / RESULT).stat().st_size > 0
-            if run.status in ("running", "queued"):
-                run.status = "done" if run.exit_code in (0, 1) and run.has_page else "failed"
-            self._write(run)
-            self._tell(run)
-            self._tasks.pop(run.id, None)
-            self._cancelled.discard(run.id)
+            self._finish(run)
+
+    def _finish(self, run: Run) -> None:
+        """Record the end of a run, once."""
+        self._tasks.pop(run.id, None)
+        self._cancelled.discard(run.id)
+        if run.ended is not None:
+            return
+        run.ended, run.pid, run.progress = time.time(), None, {}
+        folder = self.folder / run.id
+        run.said = run.said or _last_lines(folder / SAID)
+        run.has_page = (folder / PAGE).is_file()
+        run.has_result = (folder / RESULT).is_file() and (folder / RESULT).stat().st_size > 0
+        if run.status in ("running", "queued"):
+            run.status = "done" if run.exit_code in (0, 1) and run.has_page else "failed"
+        self._write(run)
+        self._tell(run)
 
     async def _execute(self, run: Run) -> None:
         folder = self.folder / run.id
+        run.status, run.started = "running", time.time()
         reader, writer = os.pipe()
         environment = launch.environment(folder, **{self.limits.progress or "PROGRESS": str(writer)})
         try:
@@ -234,8 +239,7 @@ class Runs:
             raise
         finally:
             os.close(writer)
-        run.status, run.started, run.pid = "running", time.time(), process.pid
-        run.pid_started = _started(process.pid)
+        run.pid, run.pid_started = process.pid, _started(process.pid)
         self._write(run)
         self._tell(run)
         watching = asyncio.create_task(self._watch(run, reader))
@@ -281,11 +285,12 @@ class Runs:
     def cancel(self, name: str) -> Run:
         """End a run that waits or runs. Raises RefusedError."""
         run = self.get(name)
-        if run.status not in _ENDED:
+        if run.status == "queued":
+            run.status = "cancelled"
+            self._tasks[run.id].cancel()
+            self._finish(run)
+        elif run.status == "running":
             self._cancelled.add(run.id)
-            if run.status == "queued":
-                run.status = "cancelled"
-                self._tell(run)
         return run
 
     def delete(self, name: str) -> None:

@@ -426,11 +426,12 @@ def test_the_queue_is_limited_and_goes_on(server: Served) -> None:
     running = [each for each in server.send("GET", "/api/runs").json if each["status"] == "running"]
     assert len(running) <= 2
     for each in waiting[1:]:
-        server.send("POST", f"/api/runs/{each}/cancel")
+        assert server.send("POST", f"/api/runs/{each}/cancel").json["ended"], "at once, without a place"
+    assert server.send("DELETE", f"/api/runs/{waiting[-1]}").status == 204
     for each in long:
         server.send("POST", f"/api/runs/{each}/cancel")
     assert server.run(waiting[0])["status"] == "done"
-    assert {server.run(each)["status"] for each in (*waiting[1:], *long)} == {"cancelled"}
+    assert {server.run(each)["status"] for each in (*waiting[1:-1], *long)} == {"cancelled"}
 
 
 def test_memory_of_a_run_is_limited(tmp_path: Path) -> None:
