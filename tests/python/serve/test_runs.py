@@ -373,7 +373,7 @@ def test_progress_reaches_the_browser(server: Served) -> None:
                     seen.append(told)
                     if told["ended"]:
                         break
-    assert [each["status"] for each in seen][:2] == ["queued", "running"]
+    assert [each["status"] for each in seen[:-1]].count("running") >= 2
     assert seen[-1]["status"] == "done", seen[-1]
     counts = [each["progress"]["done"] for each in seen if each["progress"]]
     assert counts
