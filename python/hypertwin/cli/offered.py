@@ -24,6 +24,7 @@ COMMANDS = (
     "plan balance",
     "plan evacuate",
     "plan place",
+    "plan move",
 )
 """Commands whose only necessary input is a scenario."""
 

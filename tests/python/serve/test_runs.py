@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import subprocess
 import time
 import zipfile
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.cli import offered
 from hypertwin.errors import FileError
+from hypertwin.serve import launch
 
 FIO = "[job]\nrw=randread\nbs=8k\niodepth=4\nioengine=libaio\ndirect=1\n"
 LONG = TINY.replace("duration: 4 s", "duration: 80000 s").replace("sample_interval: 1 s", "sample_interval: 1000 s")
@@ -87,6 +90,7 @@ def test_a_run_has_a_page_a_result_and_the_hash_of_its_input(server: Served, fol
         ("density", {"--vm": "web", "--slo": ["guest_cpu_pct<90"], "--max": "3"}),
         ("plan survive", {}),
         ("plan place", {"--vm": ["2*1x1GiB"], "--failures": 0}),
+        ("plan move", {"--to": "proxmox", "--reuse-hosts": True}),
     ],
 )
 def test_every_question_has_a_page(server: Served, command: str, options: dict[str, Any]) -> None:
@@ -338,6 +342,7 @@ def test_hostile_uploads_are_refused(case: str, server: Served, folder: Path) ->
     assert answer.status == 422, answer.body
     assert time.monotonic() - began < 30
     assert "/upload-" not in answer.json["error"], "no path of the server"
+    assert ("lists addresses of systems" in answer.json["error"]) is case.startswith("addresses")
     assert sorted(each.name for each in folder.iterdir()) == before
 
 
@@ -434,12 +439,24 @@ def test_the_queue_is_limited_and_goes_on(server: Served) -> None:
     assert {server.run(each)["status"] for each in (*waiting[1:-1], *long)} == {"cancelled"}
 
 
-def test_memory_of_a_run_is_limited(tmp_path: Path) -> None:
+def test_time_of_a_run_is_limited(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
-    with served(tmp_path, "--memory", 1, "--hours", "0.001", state=tmp_path / "state") as server:
+    with served(tmp_path, "--hours", "0.001", state=tmp_path / "state") as server:
         server.enter()
-        large = server.run(start(server, text=TINY.replace("count: 2", "count: 2000000"))["id"])
-        assert large["status"] == "failed"
         slow = server.run(start(server, text=LONG)["id"])
-        assert slow["status"] == "failed"
-        assert "time limit" in slow["said"]
+    assert slow["status"] == "failed"
+    assert "time limit" in slow["said"]
+
+
+@pytest.mark.parametrize(("memory", "ends"), [(1 << 30, False), (4 << 30, True)])
+def test_memory_of_a_process_is_limited(memory: int, ends: bool) -> None:
+    command = launch.command("timeit", ["-n1", "-r1", "bytearray(2 << 30)"], memory)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode == 0) is ends, done.stderr
+    assert ("MemoryError" in done.stderr) is not ends
+
+
+def test_a_process_without_its_server_does_not_start() -> None:
+    words = launch.command("timeit", ["-n1", "-r1", "pass"], 4 << 30)
+    words[words.index(str(os.getpid()))] = "1"
+    assert subprocess.run(words, capture_output=True, check=False, timeout=60).returncode == 1
