@@ -118,9 +118,10 @@ def test_a_closed_tab_cancels_what_it_started(folder: Path, tmp_path: Path) -> N
             assert server.send("PATCH", f"/api/runs/{kept['id']}", {"keep": True}).json["is_kept"]
             until(lambda: len(running(server)) == 2)
             other = start(server, file="long.yaml", keep=False, tab="two")
-            with server.tab("one") as again:  # a reload: the first connection ends, the second one stays
+            tabs.close()
+            time.sleep(1)
+            with server.tab("one") as again:  # a reload: the first connection ends, another one begins
                 assert again.readline()
-                tabs.close()
                 time.sleep(runs.GRACE_S + 1)
                 assert len(running(server)) == 3
             assert server.run(own["id"], seconds=runs.GRACE_S + 10)["status"] == "cancelled"
