@@ -195,6 +195,11 @@ MODULES: dict[str, set[str]] = {
             "comparison",
         ),
         *("drives", "effort", "migrate", "parts", "pool_presets", "questions", "remarks", "result", "yaml_file"),
+        "serve",
+    },
+    "serve": {  # it gets the table of commands from cli, and starts commands as processes
+        *("errors", "execution", "ingest", "questions", "reading", "report", "reports", "scenario", "writing", "_core"),
+        "yaml_file",
     },
     "questions": {  # the command line's peer
         *(
@@ -262,6 +267,7 @@ OF_EXTRAS = (
     *("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "execution/dask.py"),
     *("plan/placement/", "plan/refresh/", "plan/moving/", "diagnosis/moves.py"),
     "benchmark/imported.py",
+    *("serve/app.py", "serve/server.py"),
 )
 """Files of the package that may import the packages of extras as they are loaded, but for those of the base install."""
 

@@ -1,7 +1,9 @@
-"""Check that the script and style of pages are what web/ gives; `--write` builds them, `--format` formats web/.
+"""Check that the scripts and styles of pages and of `serve` are what web/ gives.
 
-Everywhere: the first line of page.js has the hash of the sources it was built from, and these must be the sources here.
-Where Node and npm are, in versions that web/package.json asks for: format, types, tests of the front end, and a
+`--write` builds them, `--format` formats web/.
+
+Everywhere: the first line of each script has the hash of the sources it was built from, and these must be the sources
+here. Where Node and npm are, in versions that web/package.json asks for: format, types, tests of the front end, and a
 build, whose files must be those in the package byte by byte. Packages are installed once for each package-lock.json.
 """
 
@@ -19,8 +21,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WEB = ROOT / "web"
-BUILT = ROOT / "python" / "hypertwin" / "report"
-FILES = ("page.js", "page.css")
+BUILT = ROOT / "python" / "hypertwin"
+BUNDLES = {"page": "report/page", "serve": "serve/app"}
+"""Script and style of each mode of the build, below the package and without the ending."""
+FILES = tuple(f"{name}.{ending}" for name in BUNDLES.values() for ending in ("js", "css"))
 SETTINGS = ("package-lock.json", "package.json", "tsconfig.json", "vite.config.ts")
 REBUILD = "run `make page` and commit the files"
 
@@ -37,10 +41,11 @@ def main() -> int:
         print(f"the page cannot be built: {lacking}")
         return 1
     if lacking:
-        recorded = recorded_hash((BUILT / "page.js").read_text(encoding="utf-8"))
-        if recorded != hash_of_sources(WEB):
-            print(f"python/hypertwin/report/page.js is not built from the sources in web/: {REBUILD}, where Node is")
-            return 1
+        sources = hash_of_sources(WEB)
+        for name in BUNDLES.values():
+            if recorded_hash((BUILT / f"{name}.js").read_text(encoding="utf-8")) != sources:
+                print(f"python/hypertwin/{name}.js is not built from the sources in web/: {REBUILD}, where Node is")
+                return 1
         print(f"note: the page was not built again, only the hash of its sources compared: {lacking}")
         return 0
     broken = build(BUILT) if writes else check()
@@ -80,7 +85,7 @@ def check() -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         broken += build(Path(folder))
         broken += [
-            f"python/hypertwin/report/{name} is not what web/ gives: {REBUILD}"
+            f"python/hypertwin/{name} is not what web/ gives: {REBUILD}"
             for name in FILES
             if not broken and (BUILT / name).read_bytes() != (Path(folder) / name).read_bytes()
         ]
@@ -93,8 +98,11 @@ def format_sources(how: str) -> list[str]:
 
 
 def build(folder: Path) -> list[str]:
-    """Build script and style into a folder."""
-    return tool("vite", "build", "--outDir", str(folder))
+    """Build all scripts and styles into folders below a folder."""
+    broken = []
+    for mode, name in BUNDLES.items():
+        broken += tool("vite", "build", "--mode", mode, "--outDir", str((folder / name).parent))
+    return broken
 
 
 def tool(name: str, *arguments: str) -> list[str]:

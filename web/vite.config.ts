@@ -52,6 +52,13 @@ const UNUSED: [RegExp, string][] = [
   [/\b\w+\.distr *(== *1|!= *2)(?!\d)/g, "true"],
 ];
 
+/** What differs in the bundle of `hypertwin serve`: `vite build --mode serve --outDir ../python/hypertwin/serve`. */
+const APP = {
+  build: {
+    lib: { entry: join(here, "src/serve/main.tsx"), fileName: () => "app.js", cssFileName: "app" },
+  },
+};
+
 export default defineConfig({
   root: here,
   base: "",
@@ -76,6 +83,10 @@ export default defineConfig({
     },
   },
   plugins: [
+    {
+      name: "app of the server",
+      config: (_config, { mode }) => (mode === "serve" ? APP : {}),
+    },
     {
       name: "without what is unused",
       transform(code, id) {

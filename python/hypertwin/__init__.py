@@ -36,6 +36,7 @@ docs/api.md has every function.
 | `library/` | examples, studies, presets and published figures, which come with the package |
 | `documents/`, `records/` | the JSON documents that commands print, as types |
 | `report/`, `cli/`, `__main__.py` | results as tables, files and pages; the command line |
+| `serve/` | the server for browsers |
 | `docs.py` | the reference of the scenario file |
 """
 

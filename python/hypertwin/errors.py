@@ -223,6 +223,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "not-a-file": "The path is a directory or another object without text.",
         "unreadable-file": "The operating system denies reading the file.",
         "file-too-large": "The file is larger than any scenario should be.",
+        "file-outside": "A scenario names a file outside the folder that `hypertwin serve` shows.",
         "not-utf-8": "The file is not UTF-8 text.",
         "control-character": "The file has a control character, such as NUL.",
         "empty-file": "The file is empty.",
@@ -381,6 +382,7 @@ _REFUSED: Mapping[str, str] = {
     "bad-date": "The environment variable SOURCE_DATE_EPOCH, the date of pages, is no valid date.",
     "page-reaches-out": "The command of a page would read or write files outside the page.",
     "not-isal": "The named file cannot be loaded, or is not ISA-L.",
+    "not-served": "`hypertwin serve` cannot start: the port, address, token, folder or state folder cannot be used.",
 }
 _FAILED: Mapping[str, str] = {
     "error": "Another error.",

@@ -21,6 +21,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "calibrate": ("numpy", "scipy"),
         "plan": ("numpy", "scipy"),
         "dask": ("distributed",),
+        "serve": ("starlette", "uvicorn"),
     }
 )
 """Modules of each extra, by import name. The packages are listed in pyproject.toml."""

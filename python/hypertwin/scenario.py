@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 STDIN = yaml_file.STDIN
 """Name that stands for stdin instead of a file."""
+
+WITHIN = "HYPERTWIN_WITHIN"
+"""Environment variable with the only folder in which scenarios of this process can name other files."""
 
 MAX_SWEEP_VALUES = 10_000
 """Maximum number of values of one sweep, and of points of all sweeps together."""
@@ -356,21 +360,30 @@ def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) ->
 
     Empty for an unreadable scenario.
     """
-    file, named = Path(path), []
+    file = Path(path)
     try:
         if not file.is_file():  # a pipe can be read only once
             return []
-        text, changes = yaml_file.read_text(file), list(changes)
-        if not any(sign in each for each in (text, repr(changes)) for sign in ("fio", "\\")):  # a key may be escaped
-            return []
-        draft = _Draft(_File(file, str(path), yaml_file.parse(text, str(path)).root, ()))
+        text = yaml_file.read_text(file)
+    except (OSError, ScenarioError, ValueError):
+        return []
+    return [file.parent / name for name in named_in(text, changes)]
+
+
+def named_in(text: str, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
+    """Return the fio job files that the text of a scenario names, like `named_files`, as written."""
+    named, changes = [], list(changes)
+    if not any(sign in each for each in (text, repr(changes)) for sign in ("fio", "\\")):  # a key may be escaped
+        return []
+    try:
+        draft = _Draft(_File(None, "", yaml_file.parse(text, "").root, ()))
         named += _job_names(draft.data)
         for place, value in changes:
             _override(draft, place, value, "")
             named += _job_names(draft.data)
-    except (OSError, ScenarioError, ValueError):
+    except (ScenarioError, ValueError):
         pass
-    return [file.parent / name.partition("#")[0] for name in named]
+    return [Path(name.partition("#")[0]) for name in named]
 
 
 def _job_names(data: Any) -> list[str]:
@@ -553,8 +566,18 @@ def _read_jobs(draft: _Draft) -> list[Mistake]:
 def _job(file: _File, name: str) -> dict[str, Any]:
     """Return the workload of the fio job that a scenario names."""
     if name not in file.jobs:
-        file.jobs[name] = fio.workload(name, file.path.parent if file.path else Path())
+        folder = file.path.parent if file.path else Path()
+        _confine(folder / name.partition("#")[0], name)
+        file.jobs[name] = fio.workload(name, folder)
     return file.jobs[name]
+
+
+def _confine(path: Path, name: str) -> None:
+    """Raise FileError for a file outside the folder in `WITHIN`. Links count by their targets."""
+    within = os.environ.get(WITHIN)
+    if within and not Path(os.path.realpath(str(path).replace("\0", ""))).is_relative_to(os.path.realpath(within)):
+        hint = "copy the file into the folder, and name it from there"
+        fail("file-outside", "", short(name), "a file in the served folder", hint)
 
 
 def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -61,6 +61,7 @@ NEED = (
     ("vmware", "import vcenter://u@localhost -o new.yaml"),
     ("libvirt", "import qemu:///system -o new.yaml"),
     ("dask", "simulate tiny.yaml --on dask://localhost:8786 --out new.json"),
+    ("serve", "serve --port 0 --state new"),
     ("plan", "plan survive tiny.yaml --report new.html"),
     ("calibrate", "calibrate tiny.yaml points.csv --free vms.web.load --out new.yaml --report new.html"),
 )

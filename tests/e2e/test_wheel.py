@@ -123,6 +123,7 @@ def check_files(wheel: Path) -> None:
     assert names >= LIBRARY | {"hypertwin/py.typed", "hypertwin/report/page.js", "hypertwin/report/page.css"}
     needs(ROOT / "python" / "hypertwin" / "report" / "core.wasm")
     assert "hypertwin/report/core.wasm" in names
+    assert names >= {"hypertwin/serve/app.js", "hypertwin/serve/app.css"}
     assert not [name for name in names if re.search(r"__pycache__|\.html$|tests/", name)]
     fields = message_from_string(text)
     assert fields["Name"] == "hypertwin"

@@ -296,6 +296,32 @@ def test_quiet_leaves_warnings_and_errors(call):
     assert (late.code, late.stderr.split(":")[0]) == (0, "warning")
 
 
+def test_progress_for_programs_is_lines_of_json(monkeypatch, capsys):
+    reader, writer = os.pipe()
+    monkeypatch.setenv(progress.DESCRIPTOR, str(writer))
+    with progress.bar("simulating") as update:
+        for done in range(5):
+            update(done, 4)
+    os.close(reader)
+    with progress.bar("simulating") as update:
+        update(1, 4)  # the reader is gone
+    assert capsys.readouterr().err == ""
+    os.close(writer)
+
+
+def test_each_line_of_progress_for_programs_has_its_label_and_counts(monkeypatch):
+    reader, writer = os.pipe()
+    monkeypatch.setenv(progress.DESCRIPTOR, str(writer))
+    with progress.labelled_bar("samples") as update:
+        for label, done in (("one", 0), ("one", 1), ("two", 1), ("two", 4)):
+            update(label, done, 4)
+    os.close(writer)
+    with os.fdopen(reader) as lines:
+        told = [json.loads(line) for line in lines]
+    assert [(each["label"], each["done"]) for each in told] == [("one", 0), ("two", 1), ("two", 4)]
+    assert {(each["total"], each["unit"]) for each in told} == {(4, "samples")}
+
+
 def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(monkeypatch, capsys):
     now = 100.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)

@@ -16,6 +16,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "simulate": "Simulate a cluster under one or more loads",
         "compare": "Compare two results, and separate changes from chance",
         "rerun": "Run the command of a page again",
+        "serve": "Plan in the browser: edit scenarios, simulate, plan and compare",
     },
     "Plan": {
         "capacity": "Show capacity, failover headroom and VMs remaining",

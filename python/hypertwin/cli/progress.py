@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +19,12 @@ if TYPE_CHECKING:  # some commands simulate nothing
 
 LINE_EVERY_S = 5.0
 """Seconds before the first progress line and between lines, without a terminal."""
+
+DESCRIPTOR = "HYPERTWIN_PROGRESS"
+"""Environment variable with the number of an open file, which gets progress as lines of JSON for programs."""
+
+JSON_EVERY_S = 0.1
+"""Minimum seconds between two lines of JSON."""
 
 
 @contextmanager
@@ -38,13 +46,36 @@ def step(label: str) -> Iterator[run.Progress | None]:
 @contextmanager
 def labelled_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
     """Provide a progress bar with a variable label, which is called with (label, done, total)."""
-    if streams.is_quiet():
+    descriptor = os.environ.get(DESCRIPTOR, "")
+    if descriptor.isdecimal():
+        yield _Json(int(descriptor), unit)
+    elif streams.is_quiet():
         yield None
     elif sys.stderr.isatty():
         with _drawn_bar(unit) as update:
             yield update
     else:
         yield _Lines(unit)
+
+
+class _Json:
+    """Progress as lines of JSON with label, done, total and unit. A reader that is gone costs nothing."""
+
+    def __init__(self, descriptor: int, unit: str) -> None:
+        self.descriptor, self.unit = descriptor, unit
+        self.last, self.label = 0.0, ""
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        from hypertwin.execution import runner
+
+        now = time.monotonic()
+        if now - self.last < JSON_EVERY_S and label == self.label and done < total:
+            return
+        self.last, self.label = now, label
+        simulated = round(min(done + runner.under_way(), total) if total else done, 3)
+        line = json.dumps({"label": label, "done": simulated, "total": total, "unit": self.unit})
+        with contextlib.suppress(OSError):
+            os.write(self.descriptor, f"{line}\n".encode())
 
 
 class _Lines:

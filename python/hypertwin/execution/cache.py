@@ -81,9 +81,14 @@ def place(named: str | Path | None = None) -> Path | None:
     if named is not None and not _may_be_folder(Path(name)):
         fail("wrong-type", "cache", short(name), "a folder, or off", "name a folder; it is made where there is none")
     try:
-        return Path(name).expanduser().absolute() if name else _caches() / "hypertwin"
+        return Path(name).expanduser().absolute() if name else default()
     except RuntimeError:  # no home
         return Path(name).absolute() if name else None
+
+
+def default() -> Path:
+    """Return the platform's folder for what hypertwin keeps. Raises RuntimeError without a home."""
+    return _caches() / "hypertwin"
 
 
 def _may_be_folder(path: Path) -> bool:

@@ -43,8 +43,8 @@ FUNCTIONS = {
 }
 """The functions of each command."""
 
-NO_ANSWERS = {"init", "migrate", "cache", "rerun", "lab", "completion"}
-"""Commands that write files of their own, keep house, measure the machine, or are for a shell."""
+NO_ANSWERS = {"init", "migrate", "cache", "rerun", "serve", "lab", "completion"}
+"""Commands that write files of their own, keep house, serve, measure the machine, or are for a shell."""
 
 
 @pytest.fixture
