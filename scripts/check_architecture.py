@@ -55,7 +55,7 @@ MODULES: dict[str, set[str]] = {
     "apportion": set(),
     "answers": {"arguments", "documents", "report", "writing", "errors", "_core"},
     "remarks": {"documents", "report", "scenario", "virtual_numa", "errors", "_core"},
-    "result": {"answers", "documents", "frame", "judgement", "remarks", "report", "reports", "scenario"},
+    "result": {"answers", "arguments", "documents", "frame", "judgement", "remarks", "report", "reports", "scenario"},
     "parts": set(),
     "writing": {"errors"},
     "yaml_file": {"reading", "errors"},
@@ -116,7 +116,8 @@ MODULES: dict[str, set[str]] = {
     "virtual_numa": {"arguments", "language", "documents", "scenario", "errors", "_core"},
     "report": {
         *("bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"),
-        "_core",  # a page carries the core of the same build
+        "_core",  # a page carries the core of the same build,
+        "model_error",  # and the twin's own error
     },
     "ingest": {
         "apportion",
@@ -198,8 +199,8 @@ MODULES: dict[str, set[str]] = {
         "serve",
     },
     "serve": {  # it gets the table of commands from cli, and starts commands as processes
-        *("errors", "execution", "ingest", "questions", "reading", "report", "reports", "scenario", "writing", "_core"),
-        "yaml_file",
+        *("errors", "execution", "ingest", "questions", "reading", "report", "reports", "result", "scenario"),
+        *("writing", "yaml_file", "_core"),
     },
     "questions": {  # the command line's peer
         *(

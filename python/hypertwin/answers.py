@@ -7,7 +7,7 @@ the output of the command with `--format json`. `Record` makes its keys attribut
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -161,15 +161,7 @@ class Answer(Generic[D]):
 
         Raises NoPageError for an answer without a page, and OutputError or WriteError if the page cannot be written.
         """
-        from hypertwin.report.page import made_of
-
-        target = Path(path)
-        with writing.protecting(self._inputs):
-            writing.check_writable(page=target)
-            writing.write_atomically(
-                target, self._page().html(made_of(self._whole(), _core.version(), files=self._made_from()))
-            )
-        return target
+        return self._write(Path(path), self._page)
 
     @checked
     def plot(self, height: int = 720) -> Plot:
@@ -253,6 +245,15 @@ class Answer(Generic[D]):
                 f"a {type(self).__name__} has no page\n  help: to_json() and repr() have everything in it"
             )
         return cast("Page", page(self.to_dict(), **self._beside()))
+
+    def _write(self, target: Path, page: Callable[[], Page]) -> Path:
+        from hypertwin.report.page import made_of
+
+        with writing.protecting(self._inputs):
+            writing.check_writable(page=target)
+            made = made_of(self._whole(), _core.version(), files=self._made_from())
+            writing.write_atomically(target, page().html(made))
+        return target
 
     def _made_from(self) -> Sequence[MadeFile]:
         """Return the data of its page about its origin."""

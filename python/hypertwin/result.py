@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from hypertwin import frame, remarks
 from hypertwin.answers import Answer, Record, Records, unknown
+from hypertwin.arguments import checked
 from hypertwin.documents import simulation as documents
-from hypertwin.documents.page import MadeFile
+from hypertwin.documents.page import MadeFile, PageDocument
 from hypertwin.judgement import answer as judgement
 from hypertwin.reports import Reports
 from hypertwin.scenario import Scenario
@@ -172,14 +173,32 @@ class Result(Answer[documents.Simulation], PointFields):
 
         return simulation.table(self._first())
 
-    def _page(self, *, brief: bool = False) -> Page:
+    @checked
+    def report(self, path: str | Path, *, live: bool = False) -> Path:
+        """Write the page that `hypertwin simulate --report` writes, and return its path.
+
+        A live page simulates other values in the browser. A page without a command cannot be rerun. The page has the
+        scenario of its first point.
+
+        Raises OutputError or WriteError if the page cannot be written, and NoBrowserCoreError if the package has no
+        core for live pages.
+        """
+        return self._write(Path(path), lambda: self._page(live=live))
+
+    def _page(self, *, brief: bool = False, live: bool = False) -> Page:
         from hypertwin.report import simulation_page
 
         if brief:
             return simulation_page.page(self._first())
-        document = self.document
-        said = remarks.remarks(document["points"], self.first_scenario)
-        return simulation_page.page(document, assumptions=said, **remarks.of_page(self.first_scenario))
+        document, first = self.document, self.first_scenario
+        said = remarks.remarks(document["points"], first)
+        return simulation_page.page(document, assumptions=said, live=first if live else None, **remarks.of_page(first))
+
+    def live_page(self) -> PageDocument:
+        """Return the data of a page that simulates, without its core."""
+        from hypertwin.report.page import made_of
+
+        return self._page(live=True).data(made_of(self._whole(), self.version, files=self._made_from()))
 
     def _first(self) -> documents.Simulation:
         """Return the first points, for a quick display."""

@@ -98,7 +98,7 @@ def test_a_change_gives_what_the_command_gives(browser, pair, cli, folder):
         answer = page.tab.locator(".answer .first").inner_text()
         said = same_as_the_command(page.tab, cli, folder)
         assert said.startswith(answer), "the judge is the same"
-        assert page.tab.locator("main.pending, main.preview").count() == 0
+        assert page.tab.locator(".content.pending, .content.preview").count() == 0
         assert "±" in page.tab.locator("main").inner_text()
         assert page.tab.get_by_role("table", name="Figures that changed most").count() == 1
         assert not violations(page.tab)
@@ -128,7 +128,7 @@ def test_a_preview_says_so_and_has_no_verdict(browser, pair):
         text = page.tab.locator("main").inner_text()
         assert "±" not in text.split("Compared with the original")[1].split("Definitions")[0]
         assert "suffers" not in page.tab.locator(".answer").inner_text()
-        assert page.tab.locator("main.pending.preview").count() == 1
+        assert page.tab.locator(".content.pending.preview").count() == 1
         settled(page.tab)
 
 
@@ -164,7 +164,7 @@ def test_a_setting_that_cannot_be_is_told_and_the_figures_stay(browser, pair):
         error.wait_for()
         assert "db" in error.inner_text()
         assert page.tab.locator(".answer").inner_text() == before
-        assert page.tab.locator("main.pending").count() == 0
+        assert page.tab.locator(".content.pending").count() == 0
         number.fill("6")
         number.press("Tab")
         settled(page.tab)

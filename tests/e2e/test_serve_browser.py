@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.conftest import TINY
+from tests.conftest import ROOT, TINY, needs
 from tests.e2e import browser as browsers
 from tests.e2e.browser import overflow, violations
 from tests.python.ingest.vmware import rvtools_files
 from tests.python.serve.served import Served, served
+
+import hypertwin
 
 pytestmark = pytest.mark.slow
 
@@ -149,7 +151,42 @@ def test_all_is_in_reach_of_the_keyboard(browser: Browser, tmp_path: Path) -> No
         expect(tab.get_by_role("tab", name="YAML")).to_be_focused()
         expect(tab.get_by_role("textbox", name="YAML of tiny.yaml")).to_be_visible()
         tab.keyboard.press("ArrowRight")
+        expect(tab.get_by_role("heading", name="Ask this report")).to_be_visible(timeout=60_000)
+        tab.keyboard.press("ArrowRight")
         expect(tab.get_by_role("button", name="Run simulate")).to_be_visible()
+
+
+def test_what_if_is_simulated_by_the_server_as_by_the_command(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    with served(tmp_path, state=tmp_path / "state") as server, opened(browser, server) as tab:
+        tab.get_by_role("link", name="tiny.yaml").click()
+        tab.get_by_role("tab", name="What if").click()
+        slider = tab.locator("#live-vms-db-load")
+        slider.wait_for(timeout=60_000)
+        fits(tab)
+        slider.fill("2")
+        expect(tab.locator(".live .status")).to_have_text("Simulated 2 replications of 4 s.", timeout=30_000)
+        expected = hypertwin.simulate(tmp_path / "tiny.yaml", overrides={"vms.db.load": 2})
+        expect(tab.locator(".live .hash")).to_contain_text(expected.sha256s[0])
+        assert tab.locator(".answer .first").inner_text() == expected.answer.text
+        fits(tab)
+        tab.locator("#live-vms-db-vcpus + input").fill("64")
+        tab.keyboard.press("Tab")
+        expect(tab.locator(".live .status .bad")).to_contain_text("vms.db.vcpus")
+
+
+def test_a_live_page_simulates_in_the_frame_of_the_app(browser: Browser, tmp_path: Path) -> None:
+    needs(ROOT / "python" / "hypertwin" / "report" / "core.wasm")
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    with served(tmp_path, state=tmp_path / "state") as server, opened(browser, server) as tab:
+        tab.get_by_role("link", name="tiny.yaml").click()
+        tab.get_by_role("tab", name="Questions").click()
+        browsers.open_all(tab)
+        tab.locator("#panel").get_by_label("live").check()
+        tab.get_by_role("button", name="Run simulate").click()
+        page = tab.frame_locator("iframe.page")
+        page.locator("#live-vms-web-load").fill("3")
+        expect(page.locator(".live .status")).to_have_text("Simulated 2 replications of 4 s.", timeout=60_000)
 
 
 def test_hostile_names_do_nothing(browser: Browser, tmp_path: Path) -> None:

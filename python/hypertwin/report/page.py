@@ -84,10 +84,8 @@ class Page:
         tables = [_listing(each) for each in tables_of(view)]
         return Page(kind, view["title"], document, notes=list(dict.fromkeys(notes)), tables=tables, view=view)
 
-    def html(self, made: Made) -> str:
-        """Return the whole file."""
-        script, style = _asset("page.js"), _asset("page.css")
-        allowed = policy(script, style, live=self.live is not None)
+    def data(self, made: Made) -> PageDocument:
+        """Return the data for the script."""
         document = PageDocument(
             page=1,
             kind=self.kind,
@@ -102,6 +100,12 @@ class Page:
             document["view"] = rounded(self.view)
         if self.live is not None:
             document["live"] = self.live
+        return document
+
+    def html(self, made: Made) -> str:
+        """Return the whole file."""
+        script, style = _asset("page.js"), _asset("page.css")
+        allowed = policy(script, style, live=self.live is not None)
         return "\n".join(
             (
                 '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -112,7 +116,7 @@ class Page:
                 f"<style>{style}</style>",
                 '</head><body><div id="app"></div>',
                 f"<noscript>{self._without_script(made)}</noscript>",
-                _data(document),
+                _data(self.data(made)),
                 f"<script>{script}</script>",  # first, so that the page is drawn before the core is read
                 *([_core_element()] if self.live is not None else []),
                 "</body></html>\n",

@@ -30,6 +30,9 @@ from hypertwin.serve.refusal import RefusedError
 from hypertwin.serve.runs import Run, Runs
 from hypertwin.serve.workers import Workers
 
+LIVE = "/api/live"
+"""Address of the data of a live page."""
+
 CHECK_S, SIMULATE_S = 20.0, 120.0
 """Maximum seconds of a check, and of a live simulation."""
 WORKERS, WORKER_MEMORY = 2, 4 << 30
@@ -173,7 +176,7 @@ async def _simulate(api: Api, request: Request) -> Response:
     if not isinstance(text, str) or not isinstance(asked["set"], dict | None):
         raise RefusedError(422, "text: YAML; set: an object of values by path")
     question = {
-        "request": "simulate",
+        "request": "page" if request.url.path == LIVE else "simulate",
         "name": name if isinstance(name, str) else "scenario.yaml",
         "text": text,
         **asked,
@@ -380,6 +383,7 @@ ROUTES: list[tuple[str, list[str], Handler]] = [
     ("/api/scenario/{name}", ["PUT"], _save),
     ("/api/check", ["POST"], _check),
     ("/api/simulate", ["POST"], _simulate),
+    (LIVE, ["POST"], _simulate),
     ("/api/import/{name}", ["POST"], _import),
     ("/api/compare", ["POST"], _compare),
     ("/api/events", ["GET"], _events),

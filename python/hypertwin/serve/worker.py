@@ -6,10 +6,13 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypertwin import scenario
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+
+if TYPE_CHECKING:
+    from hypertwin.result import Result
 
 MAX_EVENTS = 2e8
 """Maximum events of a live simulation, as estimated: minutes of one core. Longer ones are runs."""
@@ -28,11 +31,20 @@ def check(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def simulate(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document of a simulation, and the hash of the core's text of its first point."""
+    result = _simulated(request)
+    return {"document": result.to_dict(), "sha256": result.sha256s[0]}
+
+
+def page(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of the live page of a simulation, which the server simulates."""
+    return dict(_simulated(request).live_page())
+
+
+def _simulated(request: Mapping[str, Any]) -> Result:
     from hypertwin import questions
 
-    found = scenario.loads(request["text"], file=request["name"])
-    result = questions.simulate(
-        found,
+    return questions.simulate(
+        scenario.loads(request["text"], file=request["name"]),
         overrides=request.get("set") or None,
         replications=request.get("replications"),
         duration=request.get("duration"),
@@ -40,10 +52,13 @@ def simulate(request: Mapping[str, Any]) -> dict[str, Any]:
         seed=request.get("seed"),
         most_events=MAX_EVENTS,
     )
-    return {"document": result.to_dict(), "sha256": result.sha256s[0]}
 
 
-REQUESTS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {"check": check, "simulate": simulate}
+REQUESTS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "check": check,
+    "simulate": simulate,
+    "page": page,
+}
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PageDocument } from "../model/page";
 import type { Point, Simulation } from "../model/simulation/document";
-import { Core, type Scenario } from "./core";
+import type { Scenario } from "./core";
 import { pageOf, statusOf } from "./result";
 import { asAddress, changed, ofAddress, ofPoint, type Changes } from "./scenario";
-import { Session, type Stage } from "./session";
+import { Session, type Simulator, type Stage } from "./session";
 
 /** Name under which the page measures the time from a change to its first figures (`performance.getEntriesByName`). */
 const REDRAWN = "hypertwin: redrawn";
@@ -39,7 +39,8 @@ export interface LiveState {
   expect(changes: readonly Changes[]): () => void;
 }
 
-export function useLive(page: PageDocument, chosen: number): LiveState {
+/** `chosen` is the point that is looked at; `simulator` prepares what simulates. */
+export function useLive(page: PageDocument, chosen: number, simulator: () => Promise<Simulator>): LiveState {
   const live = page.live!;
   const first = useMemo(() => ofAddress(live, location.hash.split("?")[1] ?? ""), [live]);
   const [point, setPoint] = useState(isAny(first.changes) ? first.point : chosen);
@@ -54,10 +55,10 @@ export function useLive(page: PageDocument, chosen: number): LiveState {
   const place = isAny(changes) ? point : chosen;
   const original = useMemo(() => ofPoint(live, place), [live, place]);
   const scenario = useMemo(() => changed(original, changes), [original, changes]);
-  const core = useRef<Promise<Core> | null>(null);
+  const core = useRef<Promise<Simulator> | null>(null);
   const session = useMemo(
     () =>
-      new Session(() => (core.current ??= Core.of(document, JSON.stringify(live.intervals))), original, {
+      new Session(() => (core.current ??= simulator()), original, {
         show(reported, progress, stage) {
           const made = pageOf(page, reported, asked.current.changes, stage);
           const now = (made.document as Simulation).points[0] as Point;
@@ -71,7 +72,7 @@ export function useLive(page: PageDocument, chosen: number): LiveState {
           setError(why);
         },
       }),
-    [page, live, original],
+    [page, simulator, original],
   );
 
   useEffect(() => {

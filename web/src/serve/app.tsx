@@ -1,6 +1,8 @@
 /** The app of `hypertwin serve`: the folder, a scenario or a run, by the address after `#`. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ThemeSwitch, useLook } from "../components/look";
+import { Look } from "../theme";
 import { ask, listen, said, type Folder, type Offer, type Run } from "./api";
 import { FolderView } from "./folder";
 import { Runs, RunView } from "./runs";
@@ -12,8 +14,6 @@ interface Loaded {
   schema: Schema;
   offers: Offer[];
 }
-
-type Theme = "auto" | "light" | "dark";
 
 export function App() {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
@@ -50,8 +50,9 @@ export function App() {
     window.addEventListener("beforeunload", warn);
     return () => window.removeEventListener("beforeunload", warn);
   }, [drafts]);
+  const look = useLook();
   return (
-    <>
+    <Look.Provider value={look}>
       <a
         class="skip"
         href="#content"
@@ -63,7 +64,7 @@ export function App() {
         <p class="brand">
           <a href="#/">hypertwin</a> <span class="hint">{loaded?.folder.version}</span>
         </p>
-        <ThemeSwitch />
+        <ThemeSwitch theme={look.choice} choose={look.choose} />
       </header>
       <main id="content" tabIndex={-1}>
         {error && (
@@ -73,7 +74,7 @@ export function App() {
         )}
         {loaded && <View {...loaded} route={route} runs={runs} drafts={drafts} setDrafts={setDrafts} reload={reload} />}
       </main>
-    </>
+    </Look.Provider>
   );
 }
 
@@ -132,7 +133,10 @@ function View({
 
 function useRoute(): string[] {
   const read = () => {
-    const [place = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/");
+    const [place = "", ...rest] = location.hash
+      .replace(/^#\/?/, "")
+      .replace(/\?.*$/, "") // settings of a live page
+      .split("/");
     try {
       return [place, decodeURIComponent(rest.join("/"))];
     } catch {
@@ -156,28 +160,4 @@ function useTitle(route: string[], folder: string): void {
     if (!first.current) document.querySelector<HTMLElement>("h1")?.focus();
     first.current = false;
   }, [route.join("/"), folder]);
-}
-
-function ThemeSwitch() {
-  const [theme, setTheme] = useState<Theme>("auto");
-  useEffect(() => {
-    const system = window.matchMedia("(prefers-color-scheme: dark)");
-    const apply = () => {
-      const dark = theme === "auto" ? system.matches : theme === "dark";
-      document.documentElement.dataset["theme"] = dark ? "dark" : "light";
-    };
-    apply();
-    system.addEventListener("change", apply);
-    return () => system.removeEventListener("change", apply);
-  }, [theme]);
-  return (
-    <label class="theme">
-      <span>Colours</span>
-      <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
-        <option value="auto">as the system</option>
-        <option value="light">light</option>
-        <option value="dark">dark</option>
-      </select>
-    </label>
-  );
 }

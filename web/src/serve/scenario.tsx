@@ -6,11 +6,13 @@ import { Questions } from "./ask";
 import { Editor } from "./editor";
 import { ScenarioForm } from "./form";
 import type { Schema } from "./schema";
+import { WhatIf } from "./what_if";
 
 /** Milliseconds after the last key until the text is checked. */
 const PAUSE = 250;
-const TABS = ["Form", "YAML", "Questions"] as const;
+const TABS = ["Form", "YAML", "What if", "Questions"] as const;
 type Tab = (typeof TABS)[number];
+const idOf = (tab: Tab) => `tab-${tab.replace(" ", "-")}`;
 
 export interface Draft {
   text: string;
@@ -128,7 +130,7 @@ export function ScenarioView({
         </p>
       ))}
       <Tabs chosen={tab} choose={setTab} />
-      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`}>
+      <div role="tabpanel" id="panel" aria-labelledby={idOf(tab)}>
         {tab === "Form" && (
           <>
             <Unplaced checked={checked} />
@@ -147,6 +149,8 @@ export function ScenarioView({
             <All checked={checked} />
           </>
         )}
+        {tab === "What if" &&
+          (count ? <p class="hint">Correct the errors first.</p> : <WhatIf name={name} text={draft.text} />)}
         {tab === "Questions" && (
           <Questions offers={offers} file={name} text={draft.text} canonical={checked.canonical} isWrong={count > 0} />
         )}
@@ -172,7 +176,7 @@ function Tabs({ chosen, choose }: { chosen: Tab; choose: (tab: Tab) => void }) {
           key={tab}
           type="button"
           role="tab"
-          id={`tab-${tab}`}
+          id={idOf(tab)}
           aria-controls="panel"
           aria-selected={tab === chosen}
           tabIndex={tab === chosen ? 0 : -1}
