@@ -16,7 +16,7 @@ use hypertwin_cluster::{
     WritePath, schema_json,
 };
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn good() -> Value {
     json!({
@@ -866,6 +866,51 @@ fn sizes_are_bounded() {
         let found = codes(&scenario);
         assert!(found.iter().all(|(_, code)| code == "too-large"), "{found:?}");
     }
+}
+
+/// What of a schema says which hypervisors have an option: its marks, and the keys on the way to them. None without any.
+fn marked(root: &Value, schema: &Value) -> Option<Value> {
+    let mut found = Map::new();
+    for mark in ["x-family", "x-since", "x-until"] {
+        found.extend(schema.get(mark).map(|value| (mark.to_owned(), value.clone())));
+    }
+    let definition = schema["$ref"].as_str().and_then(|name| root.pointer(&name[1..]));
+    let whole = definition.unwrap_or(schema);
+    let inner: Vec<(&String, Option<Value>)> = whole["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key, marked(root, value)))
+        .collect();
+    if inner.iter().any(|(_, value)| value.is_some()) {
+        let keys = inner.into_iter();
+        let keys: Map<String, Value> = keys
+            .map(|(key, value)| (key.clone(), value.unwrap_or(json!({}))))
+            .collect();
+        found.insert("properties".to_owned(), keys.into());
+    }
+    let of_any_name = whole.get("additionalProperties").and_then(|value| marked(root, value));
+    found.extend(of_any_name.map(|value| ("additionalProperties".to_owned(), value)));
+    (!found.is_empty()).then(|| found.into())
+}
+
+#[test]
+fn the_options_of_a_core_without_the_schema_are_those_of_the_schema() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/schema/options.json");
+    let schema: Value = serde_json::from_str(&schema_json()).unwrap();
+    let text = marked(&schema, &schema).expect("options have marks").to_string() + "\n";
+    if std::env::var_os("HYPERTWIN_BLESS").is_some() {
+        std::fs::write(file, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(file).unwrap();
+    assert!(
+        written == text,
+        "src/schema/options.json is old: run this test with HYPERTWIN_BLESS=1"
+    );
+    assert_eq!(
+        written.matches("x-family").count(),
+        schema_json().matches("x-family").count()
+    );
 }
 
 #[test]
