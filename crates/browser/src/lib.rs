@@ -9,7 +9,9 @@
 #![allow(unsafe_code, reason = "exported functions keep their names")]
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{BUILD, Intervals, Islands, ModelError, PointErrors, Replication, with_error};
+use hypertwin_engine::{
+    BUILD, Intervals, Islands, ModelError, PointErrors, PointReport, Replication, TimelineReport, with_error,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -159,6 +161,25 @@ pub extern "C" fn report() -> usize {
     })
 }
 
+/// As [`report`], for a preview of many VMs: without single VMs, the timeline and the twin's own error. No [`digest`] and
+/// no [`answer`] are of it.
+#[unsafe(no_mangle)]
+pub extern "C" fn preview() -> usize {
+    CORE.with_borrow_mut(|core| {
+        let given = std::mem::take(&mut core.given);
+        core.reported = None;
+        let text = core.merged(&given).and_then(|mut report| {
+            report.vms.clear();
+            report.timeline = TimelineReport::default();
+            serde_json::to_string(&report).map_err(|why| why.to_string())
+        });
+        match text {
+            Ok(text) => core.answer(text.into()),
+            Err(why) => core.refuse(&why),
+        }
+    })
+}
+
 /// Answer: the SHA-256 of the last report without the twin's own error, in hexadecimal digits. That of the same
 /// scenario, seed and replications is the same anywhere.
 #[unsafe(no_mangle)]
@@ -190,7 +211,7 @@ impl Core {
         std::str::from_utf8(&self.input).unwrap_or_default()
     }
 
-    fn reported(&self, given: &[Replication]) -> Result<Reported, String> {
+    fn merged(&self, given: &[Replication]) -> Result<PointReport, String> {
         let opened = self.scenario.as_ref().ok_or("open the scenario first")?;
         let islands = &opened.islands;
         if given.is_empty() || !given.len().is_multiple_of(islands.len()) {
@@ -200,7 +221,12 @@ impl Core {
             .chunks(islands.len())
             .map(|parts| islands.merge(&parts.iter().collect::<Vec<_>>()))
             .collect();
-        let report = hypertwin_engine::aggregate(&whole.iter().collect::<Vec<_>>());
+        Ok(hypertwin_engine::aggregate(&whole.iter().collect::<Vec<_>>()))
+    }
+
+    fn reported(&self, given: &[Replication]) -> Result<Reported, String> {
+        let report = self.merged(given)?;
+        let opened = self.scenario.as_ref().ok_or("open the scenario first")?;
         let text = serde_json::to_string(&report).map_err(|why| why.to_string())?;
         let errors = self.intervals.as_ref().map(|intervals| {
             let error = ModelError::new(&opened.text, Arc::clone(intervals))?;

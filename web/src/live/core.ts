@@ -9,6 +9,9 @@ const MAX_KEPT = 96 << 20;
 /** Bytes of replications up to which a report after each of them costs little. */
 const CHEAP = 1 << 20;
 
+/** Islands that a change of a setting concerns, as previews expect. */
+const CHANGED = 4;
+
 /** A scenario for the core. */
 export type Scenario = Record<string, unknown> & { run: { seed: number; replications: number } };
 
@@ -42,12 +45,13 @@ export class Core {
   /**
    * Simulates a scenario. `told` gets the report of the replications that are done: after the first, after all, and after each where that
    * costs little.
-   * Throws `Aborted`, or an error with what is wrong with the scenario.
+   * A brief report has no single VMs. Throws `Aborted`, or an error with what is wrong with the scenario.
    */
   async simulate(
     scenario: Scenario,
     signal: AbortSignal,
     told: (reported: Reported, progress: Progress) => void = () => undefined,
+    isBrief = false,
   ): Promise<void> {
     const { opened, islands } = await this.opened(scenario, signal);
     const of = scenario.run.replications;
@@ -67,17 +71,18 @@ export class Core {
       await all[done - 1];
       const own = parts.slice(0, done).flat();
       const isCheap = own.reduce((bytes, part) => bytes + part.length, 0) < CHEAP;
-      if (done === 1 || done === of || isCheap) told(await this.report(opened, own, signal), { done, of });
+      if (done === 1 || done === of || isCheap) told(await this.report(opened, own, isBrief, signal), { done, of });
     }
   }
 
-  /** Milliseconds that the longest of its islands takes for the first replication, of what is simulated now. */
+  /** Milliseconds that the islands of a usual change take for the first replication, of what is simulated now. */
   async cost(scenario: Scenario, signal: AbortSignal): Promise<number> {
     const { opened, islands } = await this.opened(scenario, signal);
     const heaviest = islands.reduce((most, each, index) => (each.vcpus > islands[most]!.vcpus ? index : most), 0);
     const run = { op: "run" as const, island: heaviest, seed: scenario.run.seed, replication: 0 };
     const answer = await this.pool.ask(run, opened, signal);
-    return "ms" in answer ? answer.ms : 0;
+    const rounds = Math.ceil(Math.min(CHANGED, islands.length) / this.pool.size);
+    return "ms" in answer ? answer.ms * rounds : 0;
   }
 
   private async opened(scenario: Scenario, signal: AbortSignal): Promise<{ opened: Opened; islands: Island[] }> {
@@ -124,8 +129,8 @@ export class Core {
     }
   }
 
-  private async report(opened: Opened, parts: Uint8Array[], signal: AbortSignal): Promise<Reported> {
-    const answer = await this.pool.ask({ op: "report", parts }, opened, signal);
+  private async report(opened: Opened, parts: Uint8Array[], isBrief: boolean, signal: AbortSignal): Promise<Reported> {
+    const answer = await this.pool.ask({ op: "report", parts, isBrief }, opened, signal);
     if (!("report" in answer)) throw new Error("the core reported nothing");
     return answer;
   }

@@ -6,15 +6,12 @@ import { Body } from "../components/body";
 import type { Live, PageDocument } from "../model/page";
 import { head, SIMULATION } from "../model/simulation";
 import type { Simulation } from "../model/simulation/document";
-import { groups } from "../model/simulation/points";
 import type { View } from "../model/view";
 import { Panel } from "./panel";
 import { comparison, told } from "./result";
+import { isLarge } from "./scenario";
 import type { Simulator } from "./session";
 import { useLive } from "./state";
-
-/** Groups of VMs up to which every preview draws all sections. */
-const MAX_REDRAWN = 60;
 
 export function LivePage({
   page,
@@ -45,8 +42,8 @@ export function LivePage({
   const asked = useMemo(() => {
     if (!shown) return view;
     const [now] = (shown.page.document as Simulation).points;
-    // of many groups, a preview shows what changed most; the other sections follow at rest, dimmed until then
-    const isBrief = shown.stage === "preview" && Object.keys(groups(now!)).length > MAX_REDRAWN;
+    // of many VMs, a preview shows what changed most; the other sections follow at rest, dimmed until then
+    const isBrief = shown.stage === "preview" && isLarge(state.scenario);
     if (!isBrief) drawn.current = SIMULATION.view(shown.page, {}).sections;
     const sections = compare ? [comparison(before, now!, shown.stage), ...drawn.current] : drawn.current;
     return { ...view, ...head(shown.page), title: `${page.title}, with ${told(shown.changes)}`, sections };

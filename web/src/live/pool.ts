@@ -18,7 +18,7 @@ export interface Opened {
 export type Asked =
   | { op: "open" }
   | { op: "run"; island: number; seed: number; replication: number }
-  | { op: "report"; parts: Uint8Array[] };
+  | { op: "report"; parts: Uint8Array[]; isBrief: boolean };
 
 interface Waiting {
   asked: Asked;

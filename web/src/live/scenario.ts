@@ -53,6 +53,15 @@ export function brief(scenario: Scenario, seconds: number): Scenario {
   return { ...scenario, run };
 }
 
+/** VMs up to which a preview shows each of them, and draws all sections. */
+const MAX_VMS = 60;
+
+/** True for a scenario of which a preview shows groups and hosts only. */
+export function isLarge(scenario: Scenario): boolean {
+  const groups = Object.values((scenario["vms"] ?? {}) as Record<string, { count?: number }>);
+  return groups.reduce((vms, group) => vms + (group.count ?? 1), 0) > MAX_VMS;
+}
+
 /** A control of an entry, with the value there. */
 export interface Setting {
   path: string;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Scenario } from "./core";
+import { isLarge } from "./scenario";
 import { Session, type Simulator, type Stage } from "./session";
 
 const scenario = (name: string, replications = 3) =>
@@ -10,7 +11,8 @@ const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 function simulator(msPerSecond = 1): { core: Simulator; log: string[] } {
   const log: string[] = [];
   const core: Simulator = {
-    async simulate({ name, run }, signal, told) {
+    async simulate({ name, run }, signal, told, isBrief) {
+      if (isBrief) log.push("brief");
       log.push(`${String(name)} ${String(run["duration" as keyof typeof run])} ${run.replications}`);
       for (let done = 1; done <= run.replications; done += 1) {
         await pause(5);
@@ -73,6 +75,15 @@ describe("a session", () => {
     expect(shown).toContain("a running 1");
     expect(shown.filter((each) => each.startsWith("a done"))).toEqual([]);
     expect(shown.at(-1)).toBe("b done 1");
+  });
+  it("asks for a brief preview of many VMs, and for the whole run in full", async () => {
+    const { core, log } = simulator();
+    const { made } = session(core);
+    const many = { ...scenario("many", 1), vms: { a: { count: 40 }, b: { count: 20 }, c: {} } } as Scenario;
+    made.ask(many);
+    await pause(100);
+    expect(log.slice(1)).toEqual(["brief", "many 20 s 1", "many 60 s 1"]);
+    expect(isLarge({ ...many, vms: { a: { count: 60 } } } as Scenario)).toBe(false);
   });
   it("says what is wrong, and simulates it once", async () => {
     const { core, log } = simulator();

@@ -1,7 +1,7 @@
 /** What is simulated for a reader's changes: a preview at once, the whole run at rest, and only what was asked last. */
 
 import { Core, type Progress, type Scenario } from "./core";
-import { brief } from "./scenario";
+import { brief, isLarge } from "./scenario";
 import type { Reported } from "./worker";
 
 /** Milliseconds that a preview may simulate: with what the page needs to draw it, the reader waits about 100. */
@@ -93,9 +93,10 @@ export class Session {
     let why = "";
     try {
       const { core, seconds } = await this.prepare();
-      await core.simulate(brief(scenario, seconds), signal, (reported, progress) => {
+      const show = (reported: Reported, progress: Progress) => {
         if (this.asked) this.told.show(reported, progress, "preview");
-      });
+      };
+      await core.simulate(brief(scenario, seconds), signal, show, isLarge(scenario));
     } catch (problem) {
       why = text(problem);
     }

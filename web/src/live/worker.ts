@@ -9,6 +9,7 @@ interface Exports {
   run(island: number, seed: bigint, replication: bigint): number;
   give(): number;
   report(): number;
+  preview(): number;
   digest(): number;
   answer(): number;
   intervals(): number;
@@ -26,7 +27,7 @@ interface OfScenario {
 export type Request =
   | ({ op: "open" } & OfScenario)
   | ({ op: "run"; island: number; seed: number; replication: number } & OfScenario)
-  | ({ op: "report"; parts: Uint8Array[] } & OfScenario);
+  | ({ op: "report"; parts: Uint8Array[]; isBrief: boolean } & OfScenario);
 
 export interface Island {
   key: string;
@@ -34,7 +35,7 @@ export interface Island {
 }
 
 export interface Reported {
-  /** The core's report, and the answer of its judge, as JSON. */
+  /** The core's report, and the answer of its judge, as JSON; a brief one has no single VMs and no answer. */
   report: string;
   answer: string;
   /** SHA-256 of the core's report. */
@@ -104,6 +105,8 @@ export function worker(): void {
       put(part);
       good(core!.give());
     }
+    if (request.isBrief)
+      return scope.postMessage({ id, report: textOf(good(core!.preview())), sha256: "", answer: "" });
     const report = textOf(good(core!.report()));
     const sha256 = textOf(take(core!.digest()));
     scope.postMessage({ id, report, sha256, answer: textOf(good(core!.answer())) });
