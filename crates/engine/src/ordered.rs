@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn equal_things_keep_their_order_and_all_orders_are_those_of_the_library() {
         for seed in 0..200_u64 {
-            let numbers = (0..seed % 40).map(|k| ((k + 1) * (seed * 2_654_435_761 + 40_503) >> 7) % 9);
+            let numbers = (0..seed % 40).map(|k| (((k + 1) * (seed * 2_654_435_761 + 40_503)) >> 7) % 9);
             let mut items: Vec<(u64, usize)> = numbers.zip(0..).collect();
             let mut expected = items.clone();
             sort_by(&mut items, |a, b| a.0.cmp(&b.0));
