@@ -227,7 +227,7 @@ MODULES: dict[str, set[str]] = {
 
 FLOORS: dict[str, list[str]] = {
     "crates/engine/src": [
-        "ids responses error",
+        "ids responses error ordered",
         "clock vcpu island",
         "plan",
         "cpu guest storage faults lives movement reclaim",

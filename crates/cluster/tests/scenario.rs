@@ -868,7 +868,8 @@ fn sizes_are_bounded() {
     }
 }
 
-/// What of a schema says which hypervisors have an option: its marks, and the keys on the way to them. None without any.
+/// What of a schema says which hypervisors have an option: its marks, and the keys on the way to them. None without
+/// any.
 fn marked(root: &Value, schema: &Value) -> Option<Value> {
     let mut found = Map::new();
     for mark in ["x-family", "x-since", "x-until"] {

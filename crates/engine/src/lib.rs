@@ -16,6 +16,7 @@
 //! - `build.rs`: from a scenario to the initial state
 //! - `model_error/`: the twin's own error around the figures of a report
 //! - `budget.rs`: what VMs and services may still use of a CPU limit
+//! - `ordered.rs`: sorting, and maps, in little code
 //! - `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs`: what they share: time, events
 //!   and signals; numbers; the border between guests and processors; what an island and a VM are made from
 //! - `islands/`: hosts that share nothing: cut apart, simulated, and put together again
@@ -44,6 +45,7 @@ mod measure;
 mod migrating;
 mod model_error;
 mod movement;
+mod ordered;
 mod paging;
 mod plan;
 mod reclaim;

@@ -5,6 +5,7 @@ use crate::clock::Event;
 use crate::error::RunError;
 use crate::islands::Islands;
 use crate::measure::{HostSample, Sample, Sampler};
+use crate::ordered::sort_by;
 use crate::simulation::Simulation;
 use hypertwin_cluster::Scenario;
 
@@ -53,7 +54,7 @@ impl SampledRun {
             ends = Some((sample.time_s, sample.interval_s));
             hosts.extend(positions.iter().copied().zip(sample.hosts));
         }
-        hosts.sort_by_key(|&(position, _)| position);
+        sort_by(&mut hosts, |a, b| a.0.cmp(&b.0));
         Ok(ends.map(|(time_s, interval_s)| Sample {
             time_s,
             interval_s,

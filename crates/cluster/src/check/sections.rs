@@ -157,9 +157,9 @@ pub(super) fn sound<T>(groups: &Groups<T>) -> impl Iterator<Item = (&str, &T)> {
 
 /// The same, without the section.
 pub(super) fn owned<T: Clone>(groups: &Groups<T>) -> BTreeMap<String, T> {
-    sound(groups)
-        .map(|(name, group)| (name.to_owned(), group.clone()))
-        .collect()
+    let mut found = BTreeMap::new(); // collecting would sort, by code of its own for each type
+    found.extend(sound(groups).map(|(name, group)| (name.to_owned(), group.clone())));
+    found
 }
 
 /// A reference to a missing group.
@@ -208,7 +208,9 @@ fn groups<T: DeserializeOwned>(scenario: &Value, section: &str, faulty: &BTreeSe
         .filter(|path| path.len() == 2 && path[0] == section)
         .map(|path| (path[1].clone(), None));
     let read = sound.map(|(name, group)| (name.clone(), T::deserialize(group).ok()));
-    named.chain(read).collect()
+    let mut found = Groups::new();
+    found.extend(named.chain(read));
+    found
 }
 
 /// The readable entries of a list, with their positions.

@@ -4,6 +4,7 @@ use super::Islands;
 use super::cut::Cut;
 use crate::measure::{FailureReport, Looks, Observation, Replication, Task, Timeline};
 use crate::movement::History;
+use crate::ordered::sort_by;
 use crate::storage::{Station, StationResult};
 
 /// What several islands have some of, in the scenario's order.
@@ -23,7 +24,7 @@ impl<'p> Parts<'p> {
         let mut all: Vec<(usize, &T)> = all
             .flat_map(|(cut, part)| positions(cut).iter().copied().zip(get(part)))
             .collect();
-        all.sort_unstable_by_key(|&(position, _)| position);
+        sort_by(&mut all, |a, b| a.0.cmp(&b.0));
         all.into_iter().map(|(_, entry)| entry.clone()).collect()
     }
 }
@@ -129,7 +130,9 @@ impl Islands {
                 ..failure.clone()
             }));
         }
-        all.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.entry.cmp(&b.entry)));
+        sort_by(&mut all, |a, b| {
+            a.time_s.total_cmp(&b.time_s).then(a.entry.cmp(&b.entry))
+        });
         all
     }
 
@@ -141,7 +144,7 @@ impl Islands {
                 ..station.clone()
             }));
         }
-        all.sort_by_key(|station| station.of);
+        sort_by(&mut all, |a, b| a.of.cmp(&b.of));
         all
     }
 }
@@ -155,8 +158,8 @@ fn movement(parts: &[&Replication]) -> Option<History> {
         all.outages.extend_from_slice(&part.outages);
         all.unplaced.extend_from_slice(&part.unplaced);
     }
-    all.moves.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    all.outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
-    all.unplaced.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    sort_by(&mut all.moves, |a, b| a.at_s.total_cmp(&b.at_s));
+    sort_by(&mut all.outages, |a, b| a.from_s.total_cmp(&b.from_s));
+    sort_by(&mut all.unplaced, |a, b| a.at_s.total_cmp(&b.at_s));
     Some(all)
 }

@@ -3,6 +3,7 @@
 use super::allocation::{Allocation, percent};
 use super::means::{confidence, mean};
 use super::results::{HostResult, Replication};
+use crate::ordered::map_of;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub fn clusters(replications: &[&Replication]) -> BTreeMap<String, ClusterReport
         members.entry(&host.allocation.cluster).or_default().push(position);
     }
     let named = |(name, hosts): (&str, Vec<usize>)| (name.to_owned(), cluster(replications, &hosts));
-    members.into_iter().map(named).collect()
+    map_of(members.into_iter().map(named))
 }
 
 /// The cluster of the hosts at these positions.

@@ -9,6 +9,7 @@ use super::{Observed, stations};
 use crate::budget::PERIOD_NS;
 use crate::ids::{HostId, Table, VmId};
 use crate::island::Island;
+use crate::ordered::sort_by;
 use crate::reclaim::PAGE;
 use crate::storage::StationResult;
 use bitcode::{Decode, Encode};
@@ -92,8 +93,8 @@ impl Looks {
     pub fn together<'l>(parts: impl Iterator<Item = &'l Self> + Clone) -> Self {
         let mut held: Vec<Held> = parts.clone().flat_map(|part| &part.held).cloned().collect();
         let mut offered: Vec<Offered> = parts.clone().flat_map(|part| &part.offered).cloned().collect();
-        held.sort_by(|a, b| (a.stock, &a.of).cmp(&(b.stock, &b.of)));
-        offered.sort_by(|a, b| a.of.cmp(&b.of));
+        sort_by(&mut held, |a, b| (a.stock, &a.of).cmp(&(b.stock, &b.of)));
+        sort_by(&mut offered, |a, b| a.of.cmp(&b.of));
         Self {
             interval_s: parts.clone().map(|part| part.interval_s).fold(0.0, f64::max),
             held,
@@ -240,7 +241,7 @@ fn changes(island: &Island) -> Vec<(Nanos, String)> {
         found.push((event.at.nanos(), begin));
         found.extend(event.until.zip(end).map(|(until, end)| (until.nanos(), end)));
     }
-    found.sort();
+    sort_by(&mut found, Ord::cmp);
     found
 }
 

@@ -12,6 +12,7 @@ use super::verdict::{Steady, verdict};
 use super::vm_metrics::{
     Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
 };
+use crate::ordered::{map_of, sort_by};
 use crate::storage::{self, PoolResult, StationResult};
 use hypertwin_kernel::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,7 @@ const CURVE: [u32; 12] = [
 
 /// The throughputs of replications in groups that differ by more than [`OUTCOME_GAP`], the most likely first.
 fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
-    throughputs.sort_by(f64::total_cmp);
+    sort_by(&mut throughputs, f64::total_cmp);
     let mut outcomes: Vec<OutcomeReport> = throughputs
         .chunk_by(|lower, upper| *upper <= lower * (1.0 + OUTCOME_GAP))
         .map(|group| OutcomeReport {
@@ -34,7 +35,7 @@ fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
             likelihood_pct: 100.0 * group.len() as f64 / throughputs.len() as f64,
         })
         .collect();
-    outcomes.sort_by(|a, b| b.likelihood_pct.total_cmp(&a.likelihood_pct));
+    sort_by(&mut outcomes, |a, b| b.likelihood_pct.total_cmp(&a.likelihood_pct));
     outcomes
 }
 
@@ -95,7 +96,7 @@ fn downtimes(replications: &[&Replication]) -> BTreeMap<String, DowntimeReport> 
         min_s: times.iter().copied().fold(f64::INFINITY, f64::min),
         max_s: times.iter().copied().fold(0.0, f64::max),
     };
-    times.into_iter().map(|(vm, times)| (vm, report(times))).collect()
+    map_of(times.into_iter().map(|(vm, times)| (vm, report(times))))
 }
 
 fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
@@ -131,11 +132,11 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             memory_usage_pct: host.allocation.memory_usage_pct(),
             memory_gb_per_s: metric(&|host| host.nodes.iter().map(|node| node.memory_gb_per_s).sum()),
             memory: memory::of_host(replications, index),
-            nodes: (0..host.nodes.len()).map(node).collect(),
+            nodes: map_of((0..host.nodes.len()).map(node)),
         };
         (host.name.clone(), report)
     };
-    replications[0].hosts.iter().enumerate().map(report).collect()
+    map_of(replications[0].hosts.iter().enumerate().map(report))
 }
 
 fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
@@ -154,7 +155,7 @@ fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         report.cluster = Some(vm.cluster.clone());
         (vm.name.clone(), report)
     };
-    first.vms.iter().enumerate().map(report).collect()
+    map_of(first.vms.iter().enumerate().map(report))
 }
 
 fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
@@ -183,12 +184,12 @@ fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         report.clusters = Some(clusters.into_iter().cloned().collect());
         Some((name.clone(), report))
     };
-    first.groups.iter().enumerate().filter_map(report).collect()
+    map_of(first.groups.iter().enumerate().filter_map(report))
 }
 
 fn timeline(first: &Replication) -> TimelineReport {
     fn named<'n, L: Clone>(names: impl Iterator<Item = &'n String>, lines: &[L]) -> BTreeMap<String, L> {
-        names.cloned().zip(lines.iter().cloned()).collect()
+        map_of(names.cloned().zip(lines.iter().cloned()))
     }
     let lines = &first.timeline;
     TimelineReport {

@@ -3,6 +3,7 @@
 use super::Observed;
 use super::bands;
 use crate::ids::{HostId, Id, WorldId};
+use crate::ordered::{map_of, sort_by};
 use crate::storage::{Station, StationResult, Sums, Waits};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -134,7 +135,9 @@ pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, Station
     });
     let stations: Vec<(&StationResult, StationReport)> = stations.collect();
     let mut servers: Vec<&(&StationResult, StationReport)> = stations.iter().filter(|(one, _)| !one.is_depth).collect();
-    servers.sort_by(|(_, a), (_, b)| b.utilization_pct.total_cmp(&a.utilization_pct));
+    sort_by(&mut servers, |(_, a), (_, b)| {
+        b.utilization_pct.total_cmp(&a.utilization_pct)
+    });
     let binding = stations
         .iter()
         .filter(|(one, report)| one.is_depth && bands::DEPTH.is_beyond(report.waited_pct))
@@ -147,9 +150,6 @@ pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, Station
         next_utilization_pct: servers.get(1).map(|(_, next)| next.utilization_pct),
         binding_depth: binding.map(|(depth, _)| depth.name.clone()),
     });
-    let reports = stations
-        .iter()
-        .map(|(one, report)| (one.name.clone(), report.clone()))
-        .collect();
+    let reports = map_of(stations.iter().map(|(one, report)| (one.name.clone(), report.clone())));
     (reports, bottleneck)
 }

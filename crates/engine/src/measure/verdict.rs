@@ -22,6 +22,7 @@ use super::results::{FailureReport, Replication};
 use super::vm_metrics::VmReport;
 use super::{loops, tails};
 use crate::movement::Outage;
+use crate::ordered::sort_by;
 use hypertwin_kernel::{Tally, batch_means, mser5, student_t_upper, trend};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -249,7 +250,7 @@ fn grows(replications: &[&Replication]) -> Option<Reason> {
         .map(|all| Growth::of(all, replications.len() as f64))
         .filter(|one| one.errors > student_t_upper(BY_CHANCE / tests, one.degrees) && matters(one))
         .collect();
-    found.sort_by(|a, b| {
+    sort_by(&mut found, |a, b| {
         b.errors
             .total_cmp(&a.errors)
             .then_with(|| (a.held.stock, &a.held.of).cmp(&(b.held.stock, &b.held.of)))

@@ -4,6 +4,7 @@ use super::history::{Move, MoveKind, Outage, Outcome, Unplaced, Why, seconds};
 use super::state::{Dead, DeadStage, Ha, Movement, Order, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, VmId};
+use crate::ordered::sort_by;
 use hypertwin_cluster::{RestartPolicy, RestartPriority};
 use hypertwin_kernel::{Nanos, Stream};
 use hypertwin_models::restart::{AtOnce, Failed, POWER_ON_S, Place, Policy, policy};
@@ -120,7 +121,8 @@ impl Movement {
                 }
             }
         }
-        of.queue.sort_by_key(|&vm| self.site.vms[vm].priority);
+        let priority = |vm: VmId| self.site.vms[vm].priority;
+        sort_by(&mut of.queue, |&a, &b| priority(a).cmp(&priority(b)));
         self.power_on(cluster, clock);
     }
 
@@ -303,6 +305,7 @@ impl Movement {
             of.dead(vm).stage = DeadStage::Queued;
             of.queue.push(vm);
         }
-        of.queue.sort_by_key(|&vm| self.site.vms[vm].priority);
+        let priority = |vm: VmId| self.site.vms[vm].priority;
+        sort_by(&mut of.queue, |&a, &b| priority(a).cmp(&priority(b)));
     }
 }

@@ -9,6 +9,7 @@ use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
 use crate::measure::point::PointReport;
 use crate::measure::results::Replication;
 use crate::measure::vm_metrics::{LatencyReport, VmReport};
+use crate::ordered::{map_of, sort_by};
 use std::collections::BTreeMap;
 
 /// Signs that are named in one sentence.
@@ -21,7 +22,7 @@ const SUMMARIES: usize = 3;
 pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
     let marked = |all: &BTreeMap<String, VmReport>| -> BTreeMap<String, Vec<Sign>> {
         let each = all.iter().map(|(name, vm)| (name.clone(), signs(vm)));
-        each.filter(|(_, signs)| !signs.is_empty()).collect()
+        map_of(each.filter(|(_, signs)| !signs.is_empty()))
     };
     let found = Found {
         point,
@@ -78,7 +79,9 @@ impl<'p> Found<'p> {
     fn answer(&self) -> Judgement {
         let mut marked: Vec<&str> = self.vms.keys().map(String::as_str).collect();
         let weight = |name: &str| badness(&self.vms[name]);
-        marked.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| by_name(a, b)));
+        sort_by(&mut marked, |a, b| {
+            weight(b).total_cmp(&weight(a)).then_with(|| by_name(a, b))
+        });
         let (late, moved) = self.moved();
         let happened: Vec<String> = happened::shortages(self.point)
             .into_iter()
@@ -303,7 +306,7 @@ impl<'p> Found<'p> {
     fn summaries(&self) -> Vec<String> {
         let mut names: Vec<&String> = self.point.groups.keys().collect();
         let p99 = |name: &str| self.point.groups[name].response_ms.p99.unwrap_or(0.0);
-        names.sort_by(|a, b| p99(b).total_cmp(&p99(a)).then_with(|| by_name(a, b)));
+        sort_by(&mut names, |a, b| p99(b).total_cmp(&p99(a)).then_with(|| by_name(a, b)));
         let told = names.into_iter().take(SUMMARIES).flat_map(|name| {
             let vm = &self.point.groups[name];
             let ios = vm

@@ -6,6 +6,7 @@ use crate::measure::memory::HostMemoryReport;
 use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::Replication;
 use crate::movement::{Move, MoveKind, Outcome};
+use crate::ordered::sort_by;
 use std::collections::BTreeMap;
 
 /// The answer reports a mean response from this multiple of the one before a failure on.
@@ -142,7 +143,7 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
     let mut short: Vec<(&String, &HostMemoryReport)> = hosts
         .filter_map(|(name, host)| Some((name, host.memory.as_ref().filter(|memory| is_short(memory))?)))
         .collect();
-    short.sort_by(|a, b| b.1.swapped_bytes.total_cmp(&a.1.swapped_bytes));
+    sort_by(&mut short, |a, b| b.1.swapped_bytes.total_cmp(&a.1.swapped_bytes));
     let mut told: Vec<String> = short
         .iter()
         .map(|(name, memory)| {

@@ -17,6 +17,7 @@ use crate::measure::results::{HostResult, Replication};
 use crate::measure::stations::StationReport;
 use crate::measure::task::{Cycle, Task};
 use crate::measure::vm_metrics::VmReport;
+use crate::ordered::map_of;
 use std::collections::BTreeMap;
 
 /// What a station of the I/O path stands for, by the end of its name: `SAN-disks`. Only that of vCPUs is absent: these
@@ -106,7 +107,7 @@ pub fn limits(point: &PointReport, first: &Replication) -> BTreeMap<String, Limi
         };
         Some((name.clone(), case.limit()))
     };
-    groups.filter_map(limit).collect()
+    map_of(groups.filter_map(limit))
 }
 
 /// Time per vCPU that a VM ran or wanted to, in per cent.

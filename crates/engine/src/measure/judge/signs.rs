@@ -4,6 +4,7 @@ use super::words::number;
 use crate::measure::bands::{self, Band};
 use crate::measure::judgement::{Severity, Sign};
 use crate::measure::vm_metrics::VmReport;
+use crate::ordered::sort_by;
 
 /// Weight of a second that a VM was down: more than any figure.
 const DOWN: f64 = 1_000.0;
@@ -45,7 +46,7 @@ pub fn signs(vm: &VmReport) -> Vec<Sign> {
         let text = format!("p99 {} ms is {} times the median", number(p99), number(p99 / p50));
         found.extend(beyond(&bands::TAIL, p99 / p50, text));
     }
-    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    sort_by(&mut found, |a, b| b.weight.total_cmp(&a.weight));
     found
 }
 

@@ -7,6 +7,7 @@ use super::networks::OwnNetworks;
 use super::scrub_queue::Scrubbed;
 use super::{Counters, Pool};
 use crate::ids::{HostId, Id, WorldId};
+use crate::ordered::map_of;
 use crate::storage::port::Port;
 use crate::storage::shared::Shared;
 use crate::storage::stations::{Station, StationResult, Sums};
@@ -401,5 +402,5 @@ pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport>
         }
         (first.name.clone(), sum)
     };
-    replications[0].iter().enumerate().map(of).collect()
+    map_of(replications[0].iter().enumerate().map(of))
 }
