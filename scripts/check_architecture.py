@@ -114,10 +114,7 @@ MODULES: dict[str, set[str]] = {
         ),
     },
     "virtual_numa": {"arguments", "language", "documents", "scenario", "errors", "_core"},
-    "report": {
-        *("bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"),
-        "_core",  # a page carries the core of the same build
-    },
+    "report": {"bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"},
     "ingest": {
         "apportion",
         "documents",
