@@ -116,8 +116,7 @@ MODULES: dict[str, set[str]] = {
     "virtual_numa": {"arguments", "language", "documents", "scenario", "errors", "_core"},
     "report": {
         *("bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"),
-        "_core",  # a page carries the core of the same build,
-        "model_error",  # and the twin's own error
+        "model_error",  # a page that simulates has the twin's own error
     },
     "ingest": {
         "apportion",

@@ -16,6 +16,11 @@ from typing import Any
 from hypertwin import _core
 
 
+def build() -> str:
+    """Return the version and hash of the core. The same build, scenario and seed give the same results."""
+    return _core.build()
+
+
 @dataclass(frozen=True)
 class MeasuredHost:
     """Measurements of a host. A missing measurement is None."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
-from hypertwin import _core
+from hypertwin import language
 from hypertwin.errors import HypertwinError
 
 FILE = "core.wasm"
@@ -32,7 +32,7 @@ def module() -> bytes:
         message = f"live pages need the core for browsers, and {file} does not exist"
         raise NoBrowserCoreError(f"{message}: {_BUILD_IT}") from None
     # the text that the module's function `build` returns is among its constants
-    if _core.build().encode() not in found:
-        message = f"{file} is not of this build of hypertwin, {_core.build()}, so its results can differ"
+    if language.build().encode() not in found:
+        message = f"{file} is not of this build of hypertwin, {language.build()}, so its results can differ"
         raise NoBrowserCoreError(f"{message}: {_BUILD_IT}")
     return found
