@@ -705,6 +705,11 @@ def redundancy(scheme: str) -> Redundancy:
 
 
 @cache
+def in_unit(text: str, unit: str) -> float:
+    """Return a frequency in GHz, or a size in GiB."""
+    return _core.frequency_hz(text) / 1e9 if unit == "GHz" else _core.size_bytes(text) / 2**30
+
+
 def limits() -> Limits:
     """Return the limits of validation."""
     return Limits(**json.loads(_core.limits()))

@@ -161,8 +161,8 @@ pub extern "C" fn report() -> usize {
     })
 }
 
-/// As [`report`], for a preview of many VMs: without single VMs, the timeline and the twin's own error. No [`digest`] and
-/// no [`answer`] are of it.
+/// As [`report`], for a preview of many VMs: without single VMs, the timeline and the twin's own error. No [`digest`]
+/// and no [`answer`] are of it.
 #[unsafe(no_mangle)]
 pub extern "C" fn preview() -> usize {
     CORE.with_borrow_mut(|core| {

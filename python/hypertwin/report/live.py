@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from hypertwin import _core, language
+from hypertwin import language
 from hypertwin.documents.page import Control, Live
 from hypertwin.documents.simulation import Point
 from hypertwin.documents.space import OWN
@@ -31,7 +31,7 @@ def live(first: Scenario, points: Sequence[Point], options: Sequence[str] = ()) 
     scenarios = [load(first, point["set"]) if index else first for index, point in enumerate(points)]
     base = _simulated(first)
     return Live(
-        build=_core.build(),
+        build=language.build(),
         scenario=base,
         points=[
             list(_differences(base, _timed(_simulated(scenario), point)))
@@ -120,7 +120,7 @@ def _control(
     assert node is not None, path
     choices = list(values or node.get("enum") or node.get("x-values") or ())
     ends = [node.get(key) for key in (("x-minimum", "x-maximum") if unit else ("minimum", "maximum"))]
-    low, high = (0.0 if end is None else _in_unit(str(end), unit) if unit else float(end) for end in ends)
+    low, high = (0.0 if end is None else language.in_unit(str(end), unit) if unit else float(end) for end in ends)
     return Control(
         key=path.split(".")[2:],
         name=name,
@@ -135,7 +135,3 @@ def _control(
         default=node.get("default"),
         values=choices,
     )
-
-
-def _in_unit(text: str, unit: str) -> float:
-    return _core.frequency_hz(text) / 1e9 if unit == "GHz" else _core.size_bytes(text) / GIB

@@ -1,5 +1,6 @@
 /** The core in the page: scenarios in, reports out. Islands that did not change are not simulated again. */
 
+import { packedCore } from "./packed";
 import { Pool, type Opened } from "./pool";
 import type { Island, Reported } from "./worker";
 
@@ -34,12 +35,7 @@ export class Core {
 
   /** Compiles the core that the page holds. `intervals` is the twin's own error, as the core takes it. */
   static async of(root: Document, intervals: string): Promise<Core> {
-    const text = root.getElementById("core")?.textContent;
-    if (!text) throw new Error("this page holds no core");
-    const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const bytes = await new Response(stream).arrayBuffer();
-    return new Core(new Pool(await WebAssembly.compile(bytes)), intervals);
+    return new Core(new Pool(await WebAssembly.compile(await packedCore(root))), intervals);
   }
 
   /**
