@@ -165,10 +165,64 @@ def test_a_setting_that_cannot_be_is_told_and_the_figures_stay(browser, pair):
         assert "db" in error.inner_text()
         assert page.tab.locator(".answer").inner_text() == before
         assert page.tab.locator(".content.pending").count() == 0
+        assert page.tab.locator(".live button", has_text="copy as command").count() == 0
         number.fill("6")
         number.press("Tab")
         settled(page.tab)
         assert error.count() == 0
+
+
+CHANGES = """all => all.forEach(([path, value]) => {
+  const number = document.querySelector(`#live-${path.replaceAll('.', '-')} + input`);
+  number.value = value;
+  number.dispatchEvent(new Event("change", {bubbles: true}));
+})"""
+
+
+def test_a_preview_never_has_the_name_of_a_later_change(browser, pair):
+    with opened(browser, pair) as page:
+        page.tab.locator(".live").hover()
+        page.tab.wait_for_timeout(1500)
+        page.tab.evaluate(CHANGES, [["vms.app.load", 3], ["vms.db.vcpus", 32]])  # the second cannot be
+        page.tab.locator(".status .bad").wait_for()
+        assert "vcpus" not in page.tab.locator("h1").inner_text()
+        assert page.tab.locator(".content.preview, .content:not(.pending) .answer:not(:has-text('Preview'))").count() == 1
+
+
+def test_the_hash_of_an_earlier_change_is_not_shown(browser, pair):
+    with opened(browser, pair) as page:
+        setting(page.tab, "vms.app.load").fill("2")
+        settled(page.tab)
+        assert page.tab.locator(".live .hash").count() == 1
+        page.tab.evaluate(CHANGES, [["vms.db.vcpus", 32]])
+        page.tab.locator(".status .bad").wait_for()
+        assert page.tab.locator(".live .hash").count() == 0
+        page.tab.get_by_role("button", name="Undo").click()
+        settled(page.tab)
+        page.tab.evaluate(CHANGES, [["vms.app.load", 2000]])
+        assert page.tab.locator(".live .hash").count() == 0
+
+
+def test_memory_moves_by_whole_gibibytes(browser, pair):
+    with opened(browser, pair) as page:
+        setting(page.tab, "vms.app.memory").focus()
+        page.tab.keyboard.press("ArrowRight")
+        settled(page.tab)
+        assert page.tab.url.endswith("&vms.app.memory=5+GiB")
+
+
+def test_undo_after_another_point_was_chosen_is_of_that_point(browser, sweep, cli, folder):
+    with opened(browser, sweep) as page:
+        page.tab.evaluate(COPIES)
+        page.tab.locator(".choices select").select_option("0")
+        setting(page.tab, "vms.web.vcpus").fill("2")
+        settled(page.tab)
+        page.tab.locator(".live").get_by_role("button", name="Original", exact=True).click()
+        page.tab.locator(".choices select").select_option("1")
+        page.tab.get_by_role("button", name="Undo").click()
+        settled(page.tab)
+        assert "vms.db.load=2" in same_as_the_command(page.tab, cli, folder)
+        assert "#?point=1&" in page.tab.url
 
 
 def test_a_point_of_a_sweep_is_compared_with_itself(browser, sweep, cli, folder):
@@ -195,6 +249,27 @@ def test_what_takes_too_long_can_be_taken_back(browser, pair):
         assert page.tab.locator("main").inner_text() == before
         setting(page.tab, "vms.app.load").fill("2")
         settled(page.tab)
+
+
+def test_an_address_typed_in_the_page_is_followed(browser, pair):
+    with opened(browser, pair) as page:
+        setting(page.tab, "vms.app.load").fill("2")
+        settled(page.tab)
+        with page.tab.expect_navigation():
+            page.tab.evaluate("location.hash = '?point=0&vms.app.load=3'")
+        settled(page.tab)
+        assert "with app.load 3" in page.tab.locator("h1").inner_text()
+
+
+def test_a_damaged_core_is_told_and_the_figures_stay(browser, pair, tmp_path):
+    text, cut = pair.read_text(), tmp_path / "cut.html"
+    core = re.search(r'<script id="core"[^>]*>([^<]*)</script>', text)[1]
+    cut.write_text(text.replace(core, core[: len(core) // 2]))
+    with opened(browser, cut) as page:
+        before = page.tab.locator("main").inner_text()
+        setting(page.tab, "vms.app.load").fill("2")
+        page.tab.locator(".status .bad", has_text="the core of this page is damaged").wait_for()
+        assert page.tab.locator("main").inner_text() == before
 
 
 def test_the_keyboard_is_enough(browser, pair):

@@ -97,6 +97,8 @@ def _bound(handler: Handler, api: Api) -> Callable[[Request], Awaitable[Response
             return _refused(422, str(error), error.code)
         except HypertwinError as error:
             return _refused(500, str(error), error.code)
+        except UnicodeEncodeError:  # half of a pair of UTF-16, which JSON can have
+            return _refused(422, "allowed: text that UTF-8 can have", "not-utf-8")
         except ClientDisconnect:
             return Response(status_code=499)
 

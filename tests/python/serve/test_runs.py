@@ -293,6 +293,20 @@ def test_bodies_must_be_json(server: Served) -> None:
         assert status in (400, 422), body[:20]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/api/scenario/new.yaml", {"text": "\ud800", "opened": None}),
+        ("POST", "/api/runs", {"command": "simulate", "file": "tiny.yaml", "text": "\ud800"}),
+        ("POST", "/api/check", {"name": "\ud800", "text": "x"}),
+        ("POST", "/api/simulate", {"file": "tiny.yaml", "set": {"vms.\ud800.load": "\ud800"}}),
+    ],
+)
+def test_text_that_is_not_unicode_is_refused(method: str, path: str, body: dict[str, Any], server: Served) -> None:
+    answer = server.send(method, path, body)
+    assert (answer.status, answer.json["code"]) == (422, "not-utf-8")
+
+
 def test_exports_are_imported_under_a_new_name(server: Served, folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "rvtools.xlsx"
     rvtools_files.write_xlsx(rvtools_files.export(hosts=2, vms=4, disks=4), file)

@@ -57,7 +57,7 @@ export function LivePage({
         page={shown?.page ?? page}
         view={asked}
         choices={shown ? null : choices}
-        look={state.pending ? (shown?.stage === "preview" ? "preview pending" : "pending") : ""}
+        look={[shown?.stage === "preview" ? "preview" : "", state.pending ? "pending" : ""].join(" ").trim()}
         panel={
           <Panel live={live} state={state} set={set} cards={asked.cards} compare={compare} setCompare={setCompare} />
         }

@@ -108,7 +108,7 @@ export function Panel({
             Compare with the original
           </label>
         </p>
-        {many > 0 && (
+        {many > 0 && !state.error && (
           <p class="tools">
             <Copy
               text={asCommand(live, set, original, changes)}
@@ -125,7 +125,7 @@ export function Panel({
             </button>
           </p>
         )}
-        {shown && shown.stage === "done" && (
+        {shown && shown.stage === "done" && !state.pending && !state.error && (
           <p class="hash">
             SHA-256 of the core's report, as the command prints with <code>-v</code>: {shown.sha256}
           </p>
@@ -199,7 +199,7 @@ function Line({ setting, state }: { setting: Setting; state: LiveState }) {
           <input
             id={id}
             type="range"
-            min={Math.min(control.low, value)}
+            min={Math.min(Math.floor(control.low / control.step) * control.step, value)}
             max={Math.max(end(control, value), value)}
             step={control.step}
             value={value}

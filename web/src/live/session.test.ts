@@ -32,8 +32,10 @@ function session(core: Simulator) {
   const shown: string[] = [];
   const over: string[] = [];
   const told = {
-    show: ({ report }: { report: string }, { done }: { done: number }, stage: Stage) =>
-      shown.push(`${report} ${stage} ${done}`),
+    show: ({ name }: Scenario, { report }: { report: string }, { done }: { done: number }, stage: Stage) => {
+      expect(name).toBe(report);
+      shown.push(`${report} ${stage} ${done}`);
+    },
     over: (why: string) => over.push(why),
   };
   const made = new Session(() => Promise.resolve(core), scenario("original"), told, 20);
@@ -54,6 +56,16 @@ describe("a session", () => {
     const { core, log } = simulator(14);
     await session(core).made.prepare();
     expect(log).toEqual(["original 2 s 1"]);
+  });
+  it("tells of which scenario a preview is when another one was asked for meanwhile", async () => {
+    const { core } = simulator();
+    const { made, shown, over } = session(core);
+    await made.prepare();
+    made.ask(scenario("a"));
+    made.ask(scenario("bad"));
+    await pause(100);
+    expect(shown).toEqual(["a preview 1"]);
+    expect(over).toEqual(["vms.db.vcpus: 99; allowed: 16"]);
   });
   it("simulates the last of many changes, and only that one whole", async () => {
     const { core, log } = simulator();

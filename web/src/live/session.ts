@@ -26,7 +26,8 @@ export type Stage = "preview" | "running" | "done";
 export type Simulator = Pick<Core, "simulate" | "cost">;
 
 export interface Told {
-  show(reported: Reported, progress: Progress, stage: Stage): void;
+  /** `scenario` is the one that was simulated: while a preview runs, another one may be asked for. */
+  show(scenario: Scenario, reported: Reported, progress: Progress, stage: Stage): void;
   /** Nothing more follows for what was asked; `why` says what is wrong with it. */
   over(why: string): void;
 }
@@ -94,11 +95,11 @@ export class Session {
     try {
       const { core, seconds } = await this.prepare();
       const show = (reported: Reported, progress: Progress) => {
-        if (this.asked) this.told.show(reported, progress, "preview");
+        if (this.asked) this.told.show(scenario, reported, progress, "preview");
       };
       await core.simulate(brief(scenario, seconds), signal, show, isLarge(scenario));
     } catch (problem) {
-      why = text(problem);
+      why = said(problem);
     }
     this.previewing = null;
     if (!this.asked) return;
@@ -112,15 +113,17 @@ export class Session {
     try {
       const { core } = await this.prepare();
       await core.simulate(scenario, signal, (reported, progress) => {
-        if (!signal.aborted) this.told.show(reported, progress, progress.done < progress.of ? "running" : "done");
+        const stage = progress.done < progress.of ? "running" : "done";
+        if (!signal.aborted) this.told.show(scenario, reported, progress, stage);
       });
       if (!signal.aborted) this.told.over("");
     } catch (problem) {
-      if (!signal.aborted) this.told.over(text(problem));
+      if (!signal.aborted) this.told.over(said(problem));
     }
   }
 }
 
-function text(problem: unknown): string {
+/** A problem in words. */
+export function said(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem);
 }

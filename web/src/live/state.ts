@@ -6,7 +6,7 @@ import type { Point, Simulation } from "../model/simulation/document";
 import type { Scenario } from "./core";
 import { pageOf, statusOf } from "./result";
 import { asAddress, changed, ofAddress, ofPoint, type Changes } from "./scenario";
-import { Session, type Simulator, type Stage } from "./session";
+import { said, Session, type Simulator, type Stage } from "./session";
 
 /** Name under which the page measures the time from a change to its first figures (`performance.getEntriesByName`). */
 const REDRAWN = "hypertwin: redrawn";
@@ -49,7 +49,8 @@ export function useLive(page: PageDocument, chosen: number, simulator: () => Pro
   const [shown, setShown] = useState<Shown | null>(null);
   const [pending, setPending] = useState(false);
   const [error, setError] = useState("");
-  const asked = useRef({ changes, since: null as number | null });
+  const since = useRef<number | null>(null);
+  const made = useRef(new WeakMap<Scenario, Changes>());
 
   // the point that is looked at, unless another one was changed
   const place = isAny(changes) ? point : chosen;
@@ -59,12 +60,13 @@ export function useLive(page: PageDocument, chosen: number, simulator: () => Pro
   const session = useMemo(
     () =>
       new Session(() => (core.current ??= simulator()), original, {
-        show(reported, progress, stage) {
-          const made = pageOf(page, reported, asked.current.changes, stage);
-          const now = (made.document as Simulation).points[0] as Point;
+        show(of, reported, progress, stage) {
+          const its = made.current.get(of)!;
+          const shownPage = pageOf(page, reported, its, stage);
+          const now = (shownPage.document as Simulation).points[0] as Point;
           const { sha256 } = reported;
           const status = statusOf(now, stage, progress);
-          setShown({ changes: asked.current.changes, page: made, stage, status, sha256 });
+          setShown({ changes: its, page: shownPage, stage, status, sha256 });
           setError("");
         },
         over(why) {
@@ -76,27 +78,33 @@ export function useLive(page: PageDocument, chosen: number, simulator: () => Pro
   );
 
   useEffect(() => {
-    const { since } = asked.current;
-    asked.current.since = null;
+    const start = since.current;
+    since.current = null;
     // after the frame that draws it
-    if (since !== null && shown)
-      requestAnimationFrame(() => setTimeout(() => performance.measure(REDRAWN, { start: since })));
+    if (start !== null && shown) requestAnimationFrame(() => setTimeout(() => performance.measure(REDRAWN, { start })));
   }, [shown]);
 
   const show = (of: Changes) => {
-    asked.current = { changes: of, since: performance.now() };
+    since.current = performance.now();
+    if (!isAny(changes)) setPoint(place); // also before an undo: another point may have been chosen since
     setChanges(of);
     setPending(isAny(of));
     setError("");
     if (!isAny(of)) setShown(null);
-    session.ask(isAny(of) ? changed(original, of) : null);
+    const next = changed(original, of);
+    made.current.set(next, of);
+    session.ask(isAny(of) ? next : null);
   };
   useEffect(() => {
     if (isAny(first.changes)) show(first.changes);
   }, []);
   // links within the page replace the address
   useEffect(() => {
-    const kept = () => location.hash.includes("?") || write(asAddress(changes, place));
+    const kept = () => {
+      const [, typed] = location.hash.split("?");
+      if (typed === undefined) write(asAddress(changes, place));
+      else if (typed !== asAddress(changes, place)) location.reload(); // the reader typed other changes
+    };
     addEventListener("hashchange", kept);
     return () => removeEventListener("hashchange", kept);
   }, [changes, place]);
@@ -110,7 +118,6 @@ export function useLive(page: PageDocument, chosen: number, simulator: () => Pro
     pending,
     error,
     change(of, isEnd = true) {
-      if (!isAny(changes)) setPoint(chosen);
       show(of);
       if (!isEnd) return;
       setHistory((before) => (isSame(before.at(-1), of) ? before : [...before, of]));
@@ -125,7 +132,7 @@ export function useLive(page: PageDocument, chosen: number, simulator: () => Pro
             write(asAddress(before, place));
           }
         : null,
-    prepare: () => void session.prepare().catch((problem: unknown) => setError(String(problem))),
+    prepare: () => void session.prepare().catch((problem: unknown) => setError(said(problem))),
     expect: (all) => session.expect(all.map((each) => changed(original, each))),
   };
 }

@@ -61,6 +61,7 @@ export function worker(): void {
   };
   const waiting: Request[] = [];
   let core: Exports | undefined;
+  let absent = "";
   let opened = -1;
   let known: Island[] = [];
 
@@ -94,6 +95,7 @@ export function worker(): void {
   };
   const answer = (request: Request): void => {
     const { id } = request;
+    if (!core) throw new Error(absent);
     open(request);
     if (request.op === "open") return scope.postMessage({ id, islands: known });
     if (request.op === "run") {
@@ -116,14 +118,16 @@ export function worker(): void {
       answer(request);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      scope.postMessage({ id: request.id, why, isBroken: error instanceof WebAssembly.RuntimeError });
+      scope.postMessage({ id: request.id, why, isBroken: !core || error instanceof WebAssembly.RuntimeError });
     }
   };
   scope.onmessage = ({ data }) => {
-    if (data.op !== "start") return core ? handle(data) : void waiting.push(data);
-    void WebAssembly.instantiate(data.module, {}).then((instance) => {
-      core = instance.exports as unknown as Exports;
-      waiting.splice(0).forEach(handle);
-    });
+    if (data.op !== "start") return core || absent ? handle(data) : void waiting.push(data);
+    void WebAssembly.instantiate(data.module, {})
+      .then(
+        (instance) => (core = instance.exports as unknown as Exports),
+        (error: unknown) => (absent = `it does not start (${String(error)})`), // for example without memory
+      )
+      .then(() => waiting.splice(0).forEach(handle));
   };
 }
