@@ -20,9 +20,10 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from hypertwin import writing
+from hypertwin import reading, writing
 from hypertwin.errors import HypertwinError
 from hypertwin.serve import launch
 from hypertwin.serve.refusal import RefusedError
@@ -37,6 +38,8 @@ GRACE_S = 10.0
 """Seconds without a connection after which a tab counts as closed."""
 TERM_S = 5.0
 """Seconds from SIGTERM to SIGKILL."""
+MAX_RECORD = 4 << 20
+"""Maximum bytes of a record."""
 MAX_SAID = 4_000
 """Maximum characters of the last lines of stderr in the record."""
 MAX_LINE = 4_096
@@ -125,11 +128,8 @@ class Runs:
     def _recorded(self) -> list[Run]:
         found = []
         for folder in sorted(self.folder.iterdir()):
-            try:
-                run = Run(**json.loads((folder / RECORD).read_text(encoding="utf-8")))
-            except (OSError, ValueError, TypeError):
-                continue
-            if run.id != folder.name or not _ID.match(run.id):
+            run = _record(folder / RECORD)
+            if run is None or run.id != folder.name or not _ID.match(run.id):
                 continue
             if run.status not in _ENDED:
                 _end_orphan(run)
@@ -359,6 +359,26 @@ class Runs:
     def _tell(self, run: Run) -> None:
         for queue in self._listeners:
             _offer(queue, run)
+
+
+def _record(file: Path) -> Run | None:
+    """Return the run in a record, or None for a damaged one."""
+    kinds = get_type_hints(Run)
+    try:
+        with reading.opened(file) as stream:
+            values = json.loads(stream.read(MAX_RECORD))
+        json.dumps(values, ensure_ascii=False, allow_nan=False).encode()  # as answers need it
+        run = Run(**values)
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return run if all(_fits(value, kinds[key]) for key, value in values.items()) else None
+
+
+def _fits(value: object, kind: Any) -> bool:
+    origin = get_origin(kind)
+    if origin is Literal:
+        return value in get_args(kind)
+    return isinstance(value, kind if origin in (None, UnionType) else origin)
 
 
 def _offer(queue: asyncio.Queue[Run | None], run: Run | None) -> None:

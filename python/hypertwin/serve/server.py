@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hypertwin import scenario
 from hypertwin.errors import HypertwinError, short
@@ -34,6 +35,8 @@ MAX_HEADER = 32 << 10
 """Maximum bytes of all headers of a request."""
 MAX_CONNECTIONS = 128
 """Maximum number of connections."""
+HEADERS_S = 30.0
+"""Maximum seconds from the start of a connection, or from an answer, to the end of the headers of a request."""
 GRACE_S = 3
 """Seconds until open connections are closed at the end."""
 
@@ -91,12 +94,11 @@ async def _run(
     )
     configured = uvicorn.Config(
         access.Guard(application(api), door),
-        http="h11",  # which limits headers
+        http=Protocol,
         h11_max_incomplete_event_size=MAX_HEADER,
         ws="none",
         lifespan="on",
         limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE_S,
         access_log=False,
         log_config=None,
@@ -111,6 +113,42 @@ async def _run(
     name = f"[{settings.host}]" if ":" in settings.host else settings.host
     say(f"http://{name}:{door.port}/{query}")
     await server.serve([listening])
+
+
+class Protocol(H11Protocol):
+    """Connection that limits the size of headers, and the time in which they arrive.
+
+    Without that time, anyone on this computer could occupy all connections, without a token.
+    """
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def handle_events(self) -> None:
+        """Handle what arrived, and wait for the next request unless one is being answered."""
+        super().handle_events()
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._patience is None and not self.transport.is_closing():
+            self._patience = self.loop.call_later(HEADERS_S, self.timeout_keep_alive_handler)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
 
 class _Server(uvicorn.Server):

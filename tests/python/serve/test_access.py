@@ -16,11 +16,13 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+import uvicorn
 from tests.conftest import TINY
 from tests.python.serve.served import Served, served
 
 from hypertwin.cli import serve
 from hypertwin.serve import access, files
+from hypertwin.serve import server as serving
 from hypertwin.serve.refusal import RefusedError
 
 
@@ -224,6 +226,33 @@ def test_a_slow_body_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(RefusedError, match="does not arrive"):
         asyncio.run(read())
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\nG"]
+)
+def test_a_connection_without_a_whole_request_is_closed(begun: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "HEADERS_S", 0.3)
+
+    async def slow(_scope: Any, _receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.6)  # an answer has the time that it needs
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def read() -> bytes:
+        server = uvicorn.Server(uvicorn.Config(slow, http=serving.Protocol, ws="none", log_config=None, lifespan="off"))
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            running = asyncio.create_task(server.serve([listening]))
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.write(begun)
+            answer = await asyncio.wait_for(reader.read(), 5)
+            writer.close()
+            server.should_exit = True
+            await running
+        return answer
+
+    answer = asyncio.run(read())
+    assert answer[:12] == (b"HTTP/1.1 204" if b"\r\n\r\n" in begun else b"")
 
 
 def test_parallel_requests_stay_within_limits_and_memory(server: Served, record_property: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 import json
@@ -23,7 +24,7 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.cli import offered
 from hypertwin.errors import FileError
-from hypertwin.serve import launch
+from hypertwin.serve import launch, runs
 
 FIO = "[job]\nrw=randread\nbs=8k\niodepth=4\nioengine=libaio\ndirect=1\n"
 LONG = TINY.replace("duration: 4 s", "duration: 80000 s").replace("sample_interval: 1 s", "sample_interval: 1000 s")
@@ -474,3 +475,34 @@ def test_a_process_without_its_server_does_not_start() -> None:
     words = launch.command("timeit", ["-n1", "-r1", "pass"], 4 << 30)
     words[words.index(str(os.getpid()))] = "1"
     assert subprocess.run(words, capture_output=True, check=False, timeout=60).returncode == 1
+
+
+RECORD = {"id": "20260101-000000-00000000", "command": ["simulate"], "file": "a.yaml", "inputs": {}, "created": 1.0}
+DAMAGED = {
+    "text as a time": json.dumps({**RECORD, "created": "now", "status": "done"}),
+    "no number": json.dumps({**RECORD, "created": float("nan"), "status": "done"}),
+    "half a character": json.dumps({**RECORD, "said": "\ud800", "status": "done"}),
+    "another status": json.dumps({**RECORD, "status": "well"}),
+    "text as a process": json.dumps({**RECORD, "status": "running", "pid": "self", "pid_started": "1"}),
+    "a key too many": json.dumps({**RECORD, "status": "done", "more": 1}),
+    "another run": json.dumps({**RECORD, "id": "20260101-000000-00000001", "status": "done"}),
+    "cut": json.dumps(RECORD)[:-9],
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", [*DAMAGED.values(), None], ids=[*DAMAGED, "a pipe"])
+def test_a_damaged_record_hides_its_run_and_no_other(text: str | None, tmp_path: Path) -> None:
+    for name, content in ((RECORD["id"], text), ("20260101-000000-00000009", None)):
+        folder = tmp_path / "runs" / str(name)
+        folder.mkdir(parents=True)
+        if name != RECORD["id"]:
+            (folder / "run.json").write_text(json.dumps({**RECORD, "id": name, "status": "done", "ended": 2.0}))
+        elif content is None:
+            os.mkfifo(folder / "run.json")
+        else:
+            (folder / "run.json").write_text(content)
+    found = runs.Runs(tmp_path, runs.Limits())
+    assert [run.id for run in found.all()] == ["20260101-000000-00000009"]
+    assert (tmp_path / "runs" / str(RECORD["id"])).exists(), "nothing is deleted"
+    asyncio.run(found.close())
