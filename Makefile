@@ -94,8 +94,9 @@ rig: $(STAMPS)/core ## three benchmark campaigns on network namespaces with data
 	@scripts/install_rig_tools
 	@$(BIN)/python -m tests.rig.campaigns out/rig
 
-bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
+bench: $(STAMPS)/core browser-core ## speed against peers, the bare loop and pages that simulate, into out/bench
 	@$(BIN)/python bench/run.py
+	@$(BIN)/python bench/page.py
 
 fuzz: $(STAMPS)/core ## 100,000 inputs to every parser of outside data, guided by coverage
 	@$(BIN)/python scripts/fuzz.py

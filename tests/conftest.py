@@ -154,6 +154,13 @@ def needs(*tools: str | Path) -> None:
         lacks(", ".join(missing))
 
 
+def browser_core() -> Path:
+    """The core for pages, if Rust can build it here; set-up says why it cannot."""
+    core = ROOT / "python" / "hypertwin" / "report" / "core.wasm"
+    only_where(core.is_file(), "there is no core for pages: Rust has no target for WebAssembly")
+    return core
+
+
 def needs_module(name: str) -> ModuleType:
     """An optional library that the test uses."""
     if importlib.util.find_spec(name) is None:

@@ -6,7 +6,7 @@ import re
 import shlex
 
 import pytest
-from tests.conftest import ROOT, TINY, needs
+from tests.conftest import TINY, browser_core
 from tests.e2e import browser as browsers
 from tests.e2e.browser import column, opened, overflow, violations
 
@@ -30,7 +30,7 @@ COPIES = "navigator.clipboard.writeText = async (text) => { window.copied = text
 
 @pytest.fixture(scope="module")
 def browser():
-    needs(ROOT / "python" / "hypertwin" / "report" / "core.wasm")
+    browser_core()
     with browsers.chromium() as found:
         yield found
 
@@ -186,7 +186,8 @@ def test_a_preview_never_has_the_name_of_a_later_change(browser, pair):
         page.tab.evaluate(CHANGES, [["vms.app.load", 3], ["vms.db.vcpus", 32]])  # the second cannot be
         page.tab.locator(".status .bad").wait_for()
         assert "vcpus" not in page.tab.locator("h1").inner_text()
-        assert page.tab.locator(".content.preview, .content:not(.pending) .answer:not(:has-text('Preview'))").count() == 1
+        judged = ".content:not(.pending) .answer:not(:has-text('Preview'))"
+        assert page.tab.locator(f".content.preview, {judged}").count() == 1
 
 
 def test_the_hash_of_an_earlier_change_is_not_shown(browser, pair):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import ROOT, needs
+from tests.conftest import ROOT, browser_core, needs, only_where
 from tests.crooked import crooked
 from tests.random_scenarios import scenario as drawn
 
@@ -60,7 +60,8 @@ def scenarios() -> dict[str, Scenario]:
 
 @pytest.fixture(scope="module")
 def module() -> Path:
-    needs(MODULE, "node")
+    browser_core()
+    only_where(shutil.which("node"), "there is no Node")
     return MODULE
 
 

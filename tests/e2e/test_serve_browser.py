@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.conftest import ROOT, TINY, needs
+from tests.conftest import TINY, browser_core
 from tests.e2e import browser as browsers
 from tests.e2e.browser import overflow, violations
 from tests.python.ingest.vmware import rvtools_files
@@ -176,7 +176,7 @@ def test_what_if_is_simulated_by_the_server_as_by_the_command(browser: Browser, 
 
 
 def test_a_live_page_simulates_in_the_frame_of_the_app(browser: Browser, tmp_path: Path) -> None:
-    needs(ROOT / "python" / "hypertwin" / "report" / "core.wasm")
+    browser_core()
     (tmp_path / "tiny.yaml").write_text(TINY)
     with served(tmp_path, state=tmp_path / "state") as server, opened(browser, server) as tab:
         tab.get_by_role("link", name="tiny.yaml").click()

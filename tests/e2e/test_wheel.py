@@ -15,7 +15,7 @@ from email import message_from_string
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT, lacks, needs
+from tests.conftest import ROOT, browser_core, lacks, needs
 
 TOOLS = Path(sys.executable).parent
 
@@ -121,7 +121,7 @@ def check_files(wheel: Path) -> None:
         f"hypertwin/library/{module}.py" for module in ("__init__", "example", "starter")
     }
     assert names >= LIBRARY | {"hypertwin/py.typed", "hypertwin/report/page.js", "hypertwin/report/page.css"}
-    needs(ROOT / "python" / "hypertwin" / "report" / "core.wasm")
+    browser_core()
     assert "hypertwin/report/core.wasm" in names
     assert names >= {"hypertwin/serve/app.js", "hypertwin/serve/app.css"}
     assert not [name for name in names if re.search(r"__pycache__|\.html$|tests/", name)]

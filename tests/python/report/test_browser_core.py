@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT, needs
+from tests.conftest import ROOT
+from tests.conftest import browser_core as browser_core_here
 
 from hypertwin import _core
 from hypertwin.errors import CODES
@@ -23,7 +24,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_module_is_of_this_build_and_names_no_folder_of_this_computer():
-    needs(ROOT / "python" / "hypertwin" / "report" / "core.wasm")
+    browser_core_here()
     module = browser_core.module()
     assert module.startswith(b"\0asm")
     for path in (ROOT, Path.home(), Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))):
