@@ -45,6 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "jobs" / "typing.py").write_text(FIO)
     (made.parent / "outside.fio").write_text(FIO)
     (made / "link.fio").symlink_to("../outside.fio")
+    (made / ".aws").mkdir()
+    (made / ".aws" / "credentials").write_text(FIO)
+    (made / "aws.fio").symlink_to(".aws/credentials")
     return made
 
 
@@ -170,7 +173,15 @@ def test_no_offered_option_names_a_file() -> None:
     assert offered.offers()["diagnose"].words("a.yaml", {})[:2] == ["diagnose", "--cluster=a.yaml"]
 
 
-OUTSIDE = ("../outside.fio", "/etc/passwd", "link.fio", "jobs/../../outside.fio", "/proc/self/environ#x")
+OUTSIDE = (
+    "../outside.fio",
+    "/etc/passwd",
+    "link.fio",
+    "jobs/../../outside.fio",
+    "/proc/self/environ#x",
+    ".aws/credentials",
+    "aws.fio",
+)
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
