@@ -223,7 +223,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "not-a-file": "The path is a directory or another object without text.",
         "unreadable-file": "The operating system denies reading the file.",
         "file-too-large": "The file is larger than any scenario should be.",
-        "file-outside": "A scenario names a file outside the folder that `hypertwin serve` shows.",
+        "file-outside": "A scenario names a file outside the folder that `hypertwin serve` shows, or a hidden one.",
         "not-utf-8": "The file is not UTF-8 text.",
         "control-character": "The file has a control character, such as NUL.",
         "empty-file": "The file is empty.",

@@ -573,11 +573,16 @@ def _job(file: _File, name: str) -> dict[str, Any]:
 
 
 def _confine(path: Path, name: str) -> None:
-    """Raise FileError for a file outside the folder in `WITHIN`. Links count by their targets."""
+    """Raise FileError for a file outside the folder in `WITHIN`, or a hidden one. Links count by their targets."""
     within = os.environ.get(WITHIN)
-    if within and not Path(os.path.realpath(str(path).replace("\0", ""))).is_relative_to(os.path.realpath(within)):
+    if within and not is_served(Path(os.path.realpath(str(path).replace("\0", ""))), Path(os.path.realpath(within))):
         hint = "copy the file into the folder, and name it from there"
         fail("file-outside", "", short(name), "a file in the served folder", hint)
+
+
+def is_served(path: Path, folder: Path) -> bool:
+    """True for a file in a folder or below it, unless a part of its path there is hidden. Both are without links."""
+    return path.is_relative_to(folder) and not any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:

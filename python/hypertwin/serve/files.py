@@ -137,7 +137,7 @@ class Folder:
         found = {}
         for path in scenario.named_in(text, changes):
             real = Path(os.path.realpath(self.path / path))
-            if path.is_absolute() or ".." in path.parts or not real.is_relative_to(self.path):
+            if path.is_absolute() or ".." in path.parts or not scenario.is_served(real, self.path):
                 continue  # the run itself refuses it, with the line
             try:
                 with reading.opened(real) as stream:

@@ -56,7 +56,7 @@ async def _run(source: Path, shown: str, place: Path) -> list[str]:
     )
     assert process.stderr is not None
     try:
-        said = await asyncio.wait_for(process.stderr.read(1 << 20), SECONDS)
+        said = await asyncio.wait_for(_start_of(process.stderr), SECONDS)
         code = await asyncio.wait_for(process.wait(), SECONDS)
     except TimeoutError:
         raise RefusedError(422, f"{shown}: the import takes more than {SECONDS:g} s") from None
@@ -69,3 +69,11 @@ async def _run(source: Path, shown: str, place: Path) -> list[str]:
         last = lines if lines.startswith("error: ") else "the import needs more memory or time than it can have"
         raise RefusedError(422, last.removeprefix("error: "))
     return [line for line in lines.splitlines() if line and not line.startswith("wrote ")]
+
+
+async def _start_of(stream: asyncio.StreamReader) -> bytes:
+    """Return the start of a stream, which is read to its end: otherwise its writer would wait."""
+    start = b""
+    while part := await stream.read(1 << 16):
+        start = (start + part)[: 4 * _MAX_SAID]
+    return start

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.cli import offered
 from hypertwin.errors import FileError
-from hypertwin.serve import launch, runs
+from hypertwin.serve import imports, launch, runs
 
 FIO = "[job]\nrw=randread\nbs=8k\niodepth=4\nioengine=libaio\ndirect=1\n"
 LONG = TINY.replace("duration: 4 s", "duration: 80000 s").replace("sample_interval: 1 s", "sample_interval: 1000 s")
@@ -44,6 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "jobs" / "typing.py").write_text(FIO)
     (made.parent / "outside.fio").write_text(FIO)
     (made / "link.fio").symlink_to("../outside.fio")
+    (made / ".aws").mkdir()
+    (made / ".aws" / "credentials").write_text(FIO)
+    (made / "aws.fio").symlink_to(".aws/credentials")
     return made
 
 
@@ -169,7 +173,15 @@ def test_no_offered_option_names_a_file() -> None:
     assert offered.offers()["diagnose"].words("a.yaml", {})[:2] == ["diagnose", "--cluster=a.yaml"]
 
 
-OUTSIDE = ("../outside.fio", "/etc/passwd", "link.fio", "jobs/../../outside.fio", "/proc/self/environ#x")
+OUTSIDE = (
+    "../outside.fio",
+    "/etc/passwd",
+    "link.fio",
+    "jobs/../../outside.fio",
+    "/proc/self/environ#x",
+    ".aws/credentials",
+    "aws.fio",
+)
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -366,6 +378,20 @@ def test_imports_get_only_plain_names(name: str, server: Served, folder: Path) -
     dump = json.dumps(test_proxmox.dump()).encode()
     assert server.send("POST", f"/api/import/pve.json?to={name}", dump).status == 422
     assert not (folder.parent / "new.yaml").exists()
+
+
+def test_notes_of_an_import_are_read_to_their_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = """
+import sys, time
+for text in ("first\\n", "second\\n", "x" * 300_000):
+    print(text, end="", file=sys.stderr, flush=True)
+    time.sleep(0.1)
+open("made.yaml", "w").close()
+"""
+    monkeypatch.setattr(launch, "command", lambda *_: [sys.executable, "-c", script])
+    notes = asyncio.run(asyncio.wait_for(imports._run(tmp_path / "a.csv", "a.csv", tmp_path), 20))
+    assert notes[:2] == ["first", "second"]
+    assert len("\n".join(notes)) == imports._MAX_SAID
 
 
 def test_two_runs_are_compared(server: Served) -> None:
