@@ -65,7 +65,7 @@ def command(
     ] = None,
     report: options.Report = None,
     live: Annotated[
-        bool, typer.Option("--live", help="With --report: the page simulates other values in the browser (1.1 MB more).")
+        bool, typer.Option("--live", help="With --report: the page simulates other values itself (1.1 MB more).")
     ] = False,
     fail_on: Annotated[
         list[FailOn] | None,
