@@ -21,10 +21,13 @@ _MAX_SAID = 8_000
 
 
 async def receive(parts: AsyncIterator[bytes], file: Path) -> None:
-    """Write an upload into a file."""
-    with file.open("wb") as stream:
-        async for part in parts:
-            stream.write(part)
+    """Write an upload into a file. Raises RefusedError."""
+    try:
+        with file.open("wb") as stream:
+            async for part in parts:
+                stream.write(part)
+    except OSError as error:
+        raise RefusedError(507, f"cannot store the upload: {error.strerror}") from None
     if not file.stat().st_size:
         raise RefusedError(422, "the upload is empty")
 

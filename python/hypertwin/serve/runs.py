@@ -174,11 +174,17 @@ class Runs:
             is_kept=is_kept,
         )
         folder = self.folder / run.id
-        folder.mkdir(mode=0o700)
-        for name, content in inputs.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        try:
+            folder.mkdir(mode=0o700)
+            for name, content in inputs.items():
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise RefusedError(
+                507, f"cannot write into the state folder {self.folder.parent}: {error.strerror}"
+            ) from None
         self._runs[run.id] = run
         self._write(run)
         self._tell(run)

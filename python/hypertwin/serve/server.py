@@ -35,7 +35,7 @@ MAX_HEADER = 32 << 10
 """Maximum bytes of all headers of a request."""
 MAX_CONNECTIONS = 128
 """Maximum number of connections."""
-HEADERS_S = 30.0
+HEADERS_S = 30
 """Maximum seconds from the start of a connection, or from an answer, to the end of the headers of a request."""
 GRACE_S = 3
 """Seconds until open connections are closed at the end."""
@@ -99,6 +99,7 @@ async def _run(
         ws="none",
         lifespan="on",
         limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=HEADERS_S,
         timeout_graceful_shutdown=GRACE_S,
         access_log=False,
         log_config=None,

@@ -89,7 +89,31 @@ def test_requests_of_other_sites_are_refused_also_where_they_only_read(server: S
     assert server.send("POST", "/api/check", {"text": TINY}, headers=headers).status == 403
     assert server.send("GET", "/api/folder", headers=headers).status == 403
     assert server.send("GET", "/", headers=headers).status == 403, "only a link can open the app"
-    assert server.send("GET", "/", headers={**headers, "Sec-Fetch-Mode": "navigate"}).status == 200
+    headers["Sec-Fetch-Mode"] = "navigate"
+    assert server.send("GET", "/", headers=headers).status == 200
+    assert server.send("GET", "/api/folder", headers=headers).status == 403, "a link opens the app, and nothing else"
+
+
+def test_a_read_with_the_origin_of_another_site_is_refused(server: Served) -> None:
+    assert server.send("GET", "/api/folder", headers={"Origin": "http://evil.example"}).status == 403
+    assert server.send("GET", "/api/folder", headers={"Origin": server.origin}).status == 200
+
+
+def test_a_cookie_of_another_port_does_not_hide_that_of_the_session(server: Served) -> None:
+    other = f"{server.cookie.partition('=')[0]}=x"
+    for cookies in (f"{other}; {server.cookie}", f"{server.cookie}; {other}"):
+        assert server.send("GET", "/api/folder", cookie=cookies).status == 200
+    assert server.send("GET", "/api/folder", cookie=other).status == 401
+
+
+def test_a_refusal_ends_the_connection(server: Served) -> None:
+    with socket.create_connection((server.host, server.port), timeout=10) as raw:
+        text = f"POST /api/check HTTP/1.1\r\nHost: {server.host}:{server.port}\r\nContent-Length: 0\r\n\r\n"
+        raw.sendall(text.encode())
+        answer = b""
+        while part := raw.recv(1_000):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 403")
 
 
 def test_requests_of_the_app_are_allowed(server: Served) -> None:
@@ -269,7 +293,8 @@ def test_parallel_requests_stay_within_limits_and_memory(server: Served, record_
     assert server.send("GET", "/api/folder").status == 200
 
 
-def test_only_a_limited_number_of_requests_is_answered_at_once() -> None:
+@pytest.mark.parametrize(("path", "most"), [("/api/folder", access.MAX_PARALLEL), ("/api/events", access.MAX_STREAMS)])
+def test_only_a_limited_number_of_requests_is_answered_at_once(path: str, most: int) -> None:
     async def ask() -> list[int]:
         release = asyncio.Event()
 
@@ -280,21 +305,21 @@ def test_only_a_limited_number_of_requests_is_answered_at_once() -> None:
         door = access.Door(access.hosts("127.0.0.1", 1), 1, "t" * 40)
         guard, statuses = access.Guard(inner, door), []
         headers = [(b"host", b"127.0.0.1:1"), (b"cookie", f"{door.cookie}={door.session}".encode())]
-        scope = {"type": "http", "method": "GET", "path": "/api/folder", "query_string": b"", "headers": headers}
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
 
         async def send(message: Any) -> None:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
 
-        tasks = [asyncio.create_task(guard(dict(scope), None, send)) for _ in range(50)]  # type: ignore[arg-type]
+        tasks = [asyncio.create_task(guard(dict(scope), None, send)) for _ in range(most + 9)]  # type: ignore[arg-type]
         await asyncio.sleep(0.05)
         release.set()
         await asyncio.gather(*tasks)
         return statuses
 
     statuses = asyncio.run(ask())
-    assert statuses.count(200) == access.MAX_PARALLEL
-    assert statuses.count(503) == 50 - access.MAX_PARALLEL
+    assert statuses.count(200) == most
+    assert statuses.count(503) == 9
 
 
 def _memory(server: Served) -> int:
@@ -380,6 +405,7 @@ NAMES = {
     "folder-link.yaml": 403,
     "a%00.yaml": 403,
     ".hidden.yaml": 403,
+    "hidden-link.yaml": 403,
     "pipe.yaml": 403,
     "none.yaml": 404,
     "notes.txt": 403,
@@ -407,6 +433,7 @@ def _with_traps(tmp_path: Path) -> Path:
     (folder / "link.yaml").symlink_to("../secret.yaml")
     (folder / "folder-link.yaml").symlink_to("/etc")
     (folder / ".hidden.yaml").write_text("hosts: hidden\n")
+    (folder / "hidden-link.yaml").symlink_to(".hidden.yaml")
     (folder / "notes.txt").write_text("notes\n")
     os.mkfifo(folder / "pipe.yaml")
     (folder / "tiny.yaml").write_text(TINY)
@@ -480,6 +507,12 @@ def test_one_scenario_is_served_alone(tmp_path: Path) -> None:
         assert [each["name"] for each in server.send("GET", "/api/folder").json["files"]] == ["tiny.yaml"]
         assert server.send("GET", "/api/scenario/other.yaml").status == 404
         assert server.send("PUT", "/api/scenario/new.yaml", {"text": TINY, "opened": None}).status == 403
+
+
+def test_the_served_folder_is_no_state_folder(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="this is the served folder"), served(tmp_path, state=tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_server_does_not_share_the_state_folder(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.cli import offered
 from hypertwin.errors import FileError
-from hypertwin.serve import imports, launch, runs
+from hypertwin.serve import files, imports, launch, runs
+from hypertwin.serve.refusal import RefusedError
 
 FIO = "[job]\nrw=randread\nbs=8k\niodepth=4\nioengine=libaio\ndirect=1\n"
 LONG = TINY.replace("duration: 4 s", "duration: 80000 s").replace("sample_interval: 1 s", "sample_interval: 1000 s")
@@ -43,6 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "tiny.yaml").write_text(TINY)
     (made / "jobs").mkdir()
     (made / "jobs" / "typing.py").write_text(FIO)
+    (made / "typing.py").write_text(FIO)  # no Python: a process that imports it fails
     (made.parent / "outside.fio").write_text(FIO)
     (made / "link.fio").symlink_to("../outside.fio")
     (made / ".aws").mkdir()
@@ -214,6 +216,14 @@ def test_a_scenario_names_a_file_of_the_folder(server: Served) -> None:
     run = server.run(start(server, text=text)["id"])
     assert run["status"] == "done", run
     assert sorted(run["inputs"]) == ["jobs/typing.py", "tiny.yaml"]
+    run = server.run(start(server, text=naming("typing.py"))["id"])
+    assert run["status"] == "done", "no file of the folder becomes a module of the run"
+
+
+def test_a_copy_of_a_job_stays_in_the_folder_of_the_run(folder: Path) -> None:
+    names = ("jobs/typing.py", f"../{folder.name}/typing.py", str(folder / "typing.py"))
+    found = [files.Folder(folder).jobs("tiny.yaml", naming(name), []) for name in names]
+    assert found == [{"jobs/typing.py": FIO.encode()}, {}, {}]
 
 
 def test_outside_a_server_scenarios_name_any_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,8 +398,10 @@ for text in ("first\\n", "second\\n", "x" * 300_000):
     time.sleep(0.1)
 open("made.yaml", "w").close()
 """
-    monkeypatch.setattr(launch, "command", lambda *_: [sys.executable, "-c", script])
+    asked: list[Any] = []
+    monkeypatch.setattr(launch, "command", lambda *given: asked.extend(given) or [sys.executable, "-c", script])
     notes = asyncio.run(asyncio.wait_for(imports._run(tmp_path / "a.csv", "a.csv", tmp_path), 20))
+    assert asked[-1] == imports.MEMORY
     assert notes[:2] == ["first", "second"]
     assert len("\n".join(notes)) == imports._MAX_SAID
 
@@ -480,6 +492,50 @@ def test_the_queue_is_limited_and_goes_on(server: Served) -> None:
     assert {server.run(each)["status"] for each in (*waiting[1:-1], *long)} == {"cancelled"}
 
 
+def test_without_space_for_the_inputs_a_run_leaves_nothing(tmp_path: Path) -> None:
+    found = runs.Runs(tmp_path, runs.Limits())
+    with pytest.raises(RefusedError, match="cannot write into the state folder") as refused:
+        found.start(["simulate"], "a.yaml", {"a.yaml": b"", "x" * 300: b""})  # fails as a full disk does
+    assert refused.value.status == 507
+    assert found.all() == []
+    assert list((tmp_path / "runs").iterdir()) == []
+    asyncio.run(found.close())
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"text"
+
+    with pytest.raises(RefusedError, match="cannot store the upload"):
+        asyncio.run(imports.receive(parts(), tmp_path / "none" / "upload.csv"))
+
+
+def test_the_number_of_kept_runs_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MAX_KEPT", 1)
+    (tmp_path / "runs" / RECORD["id"]).mkdir(parents=True)
+    (tmp_path / "runs" / RECORD["id"] / "run.json").write_text(json.dumps({**RECORD, "status": "done", "ended": 2.0}))
+    found = runs.Runs(tmp_path, runs.Limits())
+    with pytest.raises(RefusedError, match="1 runs are kept"):
+        found.start(["simulate"], "a.yaml", {})
+    found.delete(RECORD["id"])
+    asyncio.run(found.close())
+
+
+def test_a_run_whose_tab_never_opens_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "GRACE_S", 0.3)
+    monkeypatch.setattr(launch, "command", lambda *_: ["sleep", "60"])
+
+    async def ask() -> list[str]:
+        found = runs.Runs(tmp_path, runs.Limits())
+        own, kept = found.start([], "a.yaml", {}, tab="t"), found.start([], "a.yaml", {}, tab="t", is_kept=True)
+        await asyncio.sleep(1.5)
+        with pytest.raises(RefusedError, match="has not ended"):
+            found.delete(kept.id)
+        statuses = [own.status, kept.status]
+        await found.close()
+        return statuses
+
+    assert asyncio.run(ask()) == ["cancelled", "running"]
+
+
 def test_time_of_a_run_is_limited(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
     with served(tmp_path, "--hours", "0.001", state=tmp_path / "state") as server:
@@ -497,13 +553,32 @@ def test_memory_of_a_process_is_limited(memory: int, ends: bool) -> None:
     assert ("MemoryError" in done.stderr) is not ends
 
 
+def test_the_size_of_a_file_is_limited(tmp_path: Path) -> None:
+    script = f"open({str(tmp_path / 'large')!r}, 'wb').truncate({launch.MAX_FILE + 1})"
+    done = subprocess.run(
+        launch.command("timeit", ["-n1", "-r1", script], 1 << 30),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode != 0
+    assert "File too large" in done.stderr
+
+
 def test_a_process_without_its_server_does_not_start() -> None:
     words = launch.command("timeit", ["-n1", "-r1", "pass"], 4 << 30)
     words[words.index(str(os.getpid()))] = "1"
     assert subprocess.run(words, capture_output=True, check=False, timeout=60).returncode == 1
 
 
-RECORD = {"id": "20260101-000000-00000000", "command": ["simulate"], "file": "a.yaml", "inputs": {}, "created": 1.0}
+RECORD: dict[str, Any] = {
+    "id": "20260101-000000-00000000",
+    "command": ["simulate"],
+    "file": "a.yaml",
+    "inputs": {},
+    "created": 1.0,
+}
 DAMAGED = {
     "text as a time": json.dumps({**RECORD, "created": "now", "status": "done"}),
     "no number": json.dumps({**RECORD, "created": float("nan"), "status": "done"}),
@@ -520,7 +595,7 @@ DAMAGED = {
 @pytest.mark.parametrize("text", [*DAMAGED.values(), None], ids=[*DAMAGED, "a pipe"])
 def test_a_damaged_record_hides_its_run_and_no_other(text: str | None, tmp_path: Path) -> None:
     for name, content in ((RECORD["id"], text), ("20260101-000000-00000009", None)):
-        folder = tmp_path / "runs" / str(name)
+        folder = tmp_path / "runs" / name
         folder.mkdir(parents=True)
         if name != RECORD["id"]:
             (folder / "run.json").write_text(json.dumps({**RECORD, "id": name, "status": "done", "ended": 2.0}))
@@ -530,5 +605,5 @@ def test_a_damaged_record_hides_its_run_and_no_other(text: str | None, tmp_path:
             (folder / "run.json").write_text(content)
     found = runs.Runs(tmp_path, runs.Limits())
     assert [run.id for run in found.all()] == ["20260101-000000-00000009"]
-    assert (tmp_path / "runs" / str(RECORD["id"])).exists(), "nothing is deleted"
+    assert (tmp_path / "runs" / RECORD["id"]).exists(), "nothing is deleted"
     asyncio.run(found.close())
