@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from hypertwin.cli import progress, streams
+from hypertwin.cli.commands import Input
 from hypertwin.extras import needs
 
 EXAMPLES = (
@@ -23,13 +24,16 @@ EXAMPLES = (
 
 def command(
     path: Annotated[
-        Path, typer.Argument(metavar="[FOLDER|CLUSTER.yaml]", help="A folder with scenarios, or one scenario.")
+        Path,
+        Input(lambda _path, _arguments: ()),  # the app saves scenarios
+        typer.Argument(metavar="[FOLDER|CLUSTER.yaml]", help="A folder with scenarios, or one scenario."),
     ] = Path(),
     *,
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 takes a free one.")] = 8765,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address of this computer to listen on.")] = "127.0.0.1",
     token_file: Annotated[
         Path | None,
+        Input(),
         typer.Option(metavar="FILE", help="Token of at least 32 characters, in a file of mode 0600; for --host."),
     ] = None,
     browse: Annotated[bool, typer.Option("--open/--no-open", help="Open the address in a browser.")] = False,
@@ -37,9 +41,9 @@ def command(
     runs: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Runs at the same time.")] = 2,
     memory: Annotated[int, typer.Option(metavar="GIB", min=1, max=4096, help="Address space of each run, in GiB.")] = 8,
     hours: Annotated[float, typer.Option(metavar="H", min=0.001, max=10_000, help="Maximum hours of a run.")] = 6.0,
-    state: Annotated[
+    folder: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Keep runs here (default: a folder of the result cache)."),
+        typer.Option("--state", metavar="FOLDER", help="Keep runs here (default: a folder of the result cache)."),
     ] = None,
 ) -> None:
     """Serve a folder to browsers on this computer: edit scenarios, simulate, plan and compare."""
@@ -65,7 +69,7 @@ def command(
         port=port,
         token_file=token_file,
         is_read_only=read_only,
-        state=state,
+        state=folder,
         limits=Limits(runs, memory << 30, hours * 3600.0, progress.DESCRIPTOR),
     )
     with contextlib.ExitStack() as stack:

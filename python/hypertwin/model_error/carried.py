@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from hypertwin import _core
@@ -54,14 +54,26 @@ def _read(intervals: str) -> _core.Intervals:
 class Carrier:
     """Intervals of the figures of points of one scenario."""
 
-    error: _core.ModelError
+    parts: str
+    """Parts of the scenario that decide the areas of figures, as JSON."""
+    intervals: str
+    """Intervals by area and kind, as JSON (`table`)."""
+
+    def __reduce__(self) -> tuple[type[Carrier], tuple[str, str]]:
+        """Pickle the texts, without what the core made of them."""
+        return Carrier, (self.parts, self.intervals)
+
+    @cached_property
+    def error(self) -> _core.ModelError:
+        """The carrier of the core."""
+        return _core.ModelError(self.parts, _read(self.intervals))
 
     @staticmethod
     def of(data: Mapping[str, Any], file: str = "") -> Carrier:
         """Return the carrier of a scenario in its JSON form. Raises ScenarioError, which names its file."""
         parts = {key: data[key] for key in PARTS if key in data}
         text = json.dumps(parts, default=dict)  # parts of a scenario are read-only mappings
-        return Carrier(_core.ModelError(text, _read(table_of(data.get("calibrated_on"), file))))
+        return Carrier(text, table_of(data.get("calibrated_on"), file))
 
     def at(self, report: str) -> At:
         """Return the intervals of a point, from its report as JSON."""
