@@ -304,3 +304,14 @@ def test_the_panel_fits_narrow_and_wide_windows(browser, pair, width):
         settled(page.tab)
         assert overflow(page.tab) <= 0
         assert not violations(page.tab)
+
+
+def test_a_calibrated_page_gives_a_command_with_its_calibration(browser, commands, cli, folder):
+    (folder / "c.yaml").write_text("calibrated_on: a trace\nset: {workloads.oltp.cpu.mean: 7 ms}\n")
+    page_of = written(commands, folder, "calibrated", TINY, "--calibration", "c.yaml")
+    with opened(browser, page_of) as page:
+        page.tab.evaluate(COPIES)
+        setting(page.tab, "vms.db.load").fill("2")
+        settled(page.tab)
+        same_as_the_command(page.tab, cli, folder)
+        assert "--calibration c.yaml" in page.tab.evaluate("window.copied")

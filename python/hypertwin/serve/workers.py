@@ -43,6 +43,8 @@ class Workers:
             self._waiting -= 1
 
     async def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        # the system ends a process when memory is short
+        self._idle = [each for each in self._idle if each.returncode is None]
         process = self._idle.pop() if self._idle else await self._start()
         try:
             answer = await asyncio.wait_for(_exchange(process, request), seconds)

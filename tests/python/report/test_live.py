@@ -8,11 +8,12 @@ import json
 import re
 
 import pytest
-from tests.conftest import TINY
+from tests.conftest import ROOT, TINY
 from tests.crooked import crooked
 
 import hypertwin
 from hypertwin import _core, language
+from hypertwin.documents.space import OWN
 from hypertwin.report import browser_core, live, page, simulation_page
 from hypertwin.scenario import load
 
@@ -72,7 +73,21 @@ def test_facts_of_the_source_system_and_measurements_stay_out():
     assert "measured" in scenario.json
     found = live.live(scenario, [])
     assert "measured" not in json.dumps(found)
-    assert "powered_off" not in found["scenario"]
+    scenario = load(ROOT / "scenarios" / "clusters.yaml")
+    assert scenario.data["powered_off"] and scenario.data["datastores"]
+    assert not {"powered_off", "datastores"} & set(live.live(scenario, [])["scenario"])
+
+
+def test_a_point_can_have_a_key_that_the_first_one_lacks():
+    result = hypertwin.simulate(load(TINY), sweep={"vms.db.limit": [None, "2 GHz"]}, replications=1)
+    found = live.live(result.first_scenario, result.reports, ["--calibration", "c.yaml"])
+    assert [data["vms"]["db"].get("limit") for data in of_points(found)] == [None, "2 GHz"]
+    assert (found["own_policy"], found["options"]) == (OWN, ["--calibration", "c.yaml"])
+
+
+def test_only_a_limited_number_of_hosts_can_be_chosen():
+    many = load(TINY, {"hosts.esx1.count": live.MAX_HOSTS + 1})
+    assert len(live.live(many, [])["hosts"]) == live.MAX_HOSTS
 
 
 def test_every_control_is_a_key_of_the_schema_with_its_range():

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ from hypertwin.cli import offered
 from hypertwin.errors import FileError
 from hypertwin.serve import files, imports, launch, runs
 from hypertwin.serve.refusal import RefusedError
+from hypertwin.serve.workers import Workers
 
 FIO = "[job]\nrw=randread\nbs=8k\niodepth=4\nioengine=libaio\ndirect=1\n"
 LONG = TINY.replace("duration: 4 s", "duration: 80000 s").replace("sample_interval: 1 s", "sample_interval: 1000 s")
@@ -534,6 +536,39 @@ def test_a_run_whose_tab_never_opens_ends(tmp_path: Path, monkeypatch: pytest.Mo
         return statuses
 
     assert asyncio.run(ask()) == ["cancelled", "running"]
+
+
+def test_an_idle_process_that_was_ended_is_replaced(folder: Path) -> None:
+    async def ask() -> list[dict[str, Any]]:
+        found, answers = Workers(folder, 1, 4 << 30), []
+        for _ in range(2):
+            answers.append(await found.ask({"request": "check", "name": "tiny.yaml", "text": TINY}, 30))
+            os.kill(found._idle[0].pid, signal.SIGKILL)
+            await asyncio.sleep(0.2)
+        await found.close()
+        return answers
+
+    one, other = asyncio.run(ask())
+    assert one == other
+
+
+def test_only_a_limited_number_of_requests_waits_for_a_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask() -> list[Any]:
+        found, release = Workers(folder, 1, 4 << 30, waiting=3), asyncio.Event()
+
+        async def answer(*_: Any) -> dict[str, Any]:
+            await release.wait()
+            return {}
+
+        monkeypatch.setattr(found, "_ask", answer)
+        tasks = [asyncio.create_task(found.ask({}, 1)) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        release.set()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    answers = asyncio.run(ask())
+    assert answers[:3] == [{}, {}, {}]
+    assert [each.status for each in answers[3:]] == [503, 503]
 
 
 def test_time_of_a_run_is_limited(tmp_path: Path) -> None:
