@@ -18,8 +18,8 @@ from hypertwin import effort
 from hypertwin.cli import main, root
 
 LISTS = 500 * SOAK
-LEFT_OUT = ("lab", "validate", "cache prune")
-"""What measures the machine, takes minutes, or removes."""
+LEFT_OUT = ("lab", "validate", "cache prune", "serve")
+"""What measures the machine, takes minutes, removes, or goes on until it is ended."""
 ANSWERED_NO = ("plan", "capacity", "diagnose", "density")
 """Commands of which exit code 1 may be an answer."""
 SCENARIO = TINY.replace("duration: 4 s, warmup: 1 s", "duration: 100 ms, warmup: 0 s")
