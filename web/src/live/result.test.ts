@@ -14,6 +14,7 @@ const JUDGED = {
 const NOW = point({ db: vm({ ready_pct: 20 }) }, { judgement: JUDGED as never, model_error: { bases: {} } as never });
 const ORIGINAL = {
   ...page([point({ db: vm() })], { metrics: [], drawings: [{ caption: "old", svg: "" }] } as never, ["A note."]),
+  made: { version: "1", date: "", command: ["simulate", "x.yaml"], files: [], seed: 1, calibrated: [] },
   live: { own_policy: "the pool's own" } as Live,
 };
 const reported = (report: unknown) => ({
@@ -43,6 +44,7 @@ describe("the page of a report", () => {
     const made = pageOf(ORIGINAL, reported(NOW), {}, "done");
     expect(Object.keys(made.beside)).toEqual(["metrics"]);
     expect(made.notes).toEqual(["A note."]);
+    expect(made.made.command).toEqual([]);
   });
   it("names the data of a pool without a policy as the command does", () => {
     const pool = { ...NOW, pools: { p: { policies: [{ policy: null }] } } };

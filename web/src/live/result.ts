@@ -29,7 +29,13 @@ export function pageOf(original: PageDocument, reported: Reported, changes: Chan
       : (JSON.parse(reported.answer) as Answer);
   const document: Simulation = { ...before, answer, breaks: [], causes: [], points: [shown] };
   const { metrics, load_steps } = original.beside;
-  return { ...original, document, beside: { ...(metrics ? { metrics } : {}), ...(load_steps ? { load_steps } : {}) } };
+  const made = { ...original.made, command: [] }; // that of the original gives other figures
+  return {
+    ...original,
+    made,
+    document,
+    beside: { ...(metrics ? { metrics } : {}), ...(load_steps ? { load_steps } : {}) },
+  };
 }
 
 /** A point without what only a settled run can say. */
