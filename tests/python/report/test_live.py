@@ -116,6 +116,8 @@ def test_every_control_is_a_key_of_the_schema_with_its_range():
     assert (shares["values"], shares["default"]) == (["low", "normal", "high"], "normal")
     memory = next(each for each in found["controls"]["vms"] if each["key"] == ["memory"])
     assert (memory["unit"], memory["low"], memory["reach"]) == ("GiB", 1 / 1024, 64)
+    clock = next(each for each in found["controls"]["hosts"] if each["key"] == ["clock"])
+    assert (clock["unit"], clock["low"], clock["high"]) == ("GHz", 0.1, 20)
     redundancy = found["controls"]["storage"][0]["values"]
     assert redundancy[0] == "replicas-3" and "raid-5" not in redundancy
     for scheme in redundancy:

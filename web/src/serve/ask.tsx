@@ -42,6 +42,16 @@ export function Questions({
   if (!offer) return null;
   const frequent = offer.options.filter((option) => isFrequent(option, offer));
   const others = offer.options.filter((option) => !frequent.includes(option));
+  const fields = (options: Option[]) =>
+    options.map((option) => (
+      <Input
+        key={`${command} ${option.name}`}
+        option={option}
+        value={values[option.name]}
+        set={set}
+        canonical={canonical}
+      />
+    ));
   return (
     <form class="questions" onSubmit={(event) => void start(event)}>
       <label class="command-choice">
@@ -55,31 +65,11 @@ export function Questions({
         </select>
       </label>
       <p>{offer.help}</p>
-      <div class="fields">
-        {frequent.map((option) => (
-          <Input
-            key={`${command} ${option.name}`}
-            option={option}
-            value={values[option.name]}
-            set={set}
-            canonical={canonical}
-          />
-        ))}
-      </div>
+      <div class="fields">{fields(frequent)}</div>
       {others.length > 0 && (
         <details class="rest">
           <summary>{others.length} more options</summary>
-          <div class="fields">
-            {others.map((option) => (
-              <Input
-                key={`${command} ${option.name}`}
-                option={option}
-                value={values[option.name]}
-                set={set}
-                canonical={canonical}
-              />
-            ))}
-          </div>
+          <div class="fields">{fields(others)}</div>
         </details>
       )}
       <p>
