@@ -111,6 +111,17 @@ fn nearly() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A scenario with this warm-up.
+fn warming(text: &str) -> String {
+    let json = serde_json::json!({
+        "name": "x",
+        "run": {"warmup": text},
+        "hosts": {"h": {"sockets": 1, "cores_per_socket": 1, "clock": "1 GHz", "memory_per_node": "1 GiB",
+                        "hypervisor": "esxi-8.0"}},
+    });
+    json.to_string()
+}
+
 proptest! {
     #[test]
     fn durations_survive_text(nanos in prop_oneof![any::<u64>(), 0..10_000_u64]) {
@@ -136,25 +147,34 @@ proptest! {
         prop_assert_eq!(rate.to_string().parse(), Ok(rate));
     }
 
-    /// The schema's pattern, the parser and the bounds accept the same texts.
+    /// The schema's pattern, the parser and the bounds accept the same texts, and those of a unit with one reading
+    /// (`0S`) as that reading.
     #[test]
     fn schema_and_parser_agree(text in nearly()) {
-        let json = serde_json::json!({
-            "name": "x",
-            "run": {"warmup": text},
-            "hosts": {"h": {"sockets": 1, "cores_per_socket": 1, "clock": "1 GHz", "memory_per_node": "1 GiB",
-                            "hypervisor": "esxi-8.0"}},
-        });
         let month = Duration::from_secs(30 * 86_400);
-        let expected = text.parse::<Duration>().ok().filter(|duration| *duration <= month);
-        match Scenario::from_json(&json.to_string()) {
-            Ok(scenario) => prop_assert_eq!(scenario.run.warmup.given(), expected),
+        let parsed = |text: &str| text.parse::<Duration>().ok().filter(|duration| *duration <= month);
+        match Scenario::read(&warming(&text)) {
+            Ok((scenario, readings)) => {
+                let meant = readings.first().map_or(text.as_str(), |reading| reading.meant.as_str().unwrap());
+                prop_assert!(readings.is_empty() || parsed(&text).is_none());
+                prop_assert!(parsed(meant).is_some());
+                prop_assert_eq!(scenario.run.warmup.given(), parsed(meant));
+            }
             Err(mistakes) => {
-                prop_assert_eq!(expected, None);
+                prop_assert_eq!(parsed(&text), None);
                 prop_assert_eq!(mistakes.len(), 1);
                 prop_assert_eq!(mistakes[0].path.as_str(), "run.warmup");
                 prop_assert!(["bad-unit", "bad-quantity", "out-of-range"].contains(&mistakes[0].code.as_str()));
             }
         }
+    }
+
+    #[test]
+    fn a_unit_in_other_case_has_its_one_reading(zeros in "0{1,3}", unit in "(NS|US|MS|S|MIN|H|D)") {
+        let text = format!("{zeros}{unit}");
+        let (scenario, readings) = Scenario::read(&warming(&text)).unwrap();
+        prop_assert_eq!(scenario.run.warmup.given(), Some(Duration::ZERO));
+        let meant = format!("{zeros} {}", unit.to_lowercase());
+        prop_assert_eq!(readings[0].meant.as_str(), Some(meant.as_str()));
     }
 }
