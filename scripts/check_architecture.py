@@ -1,4 +1,4 @@
-"""Keep the direction of dependencies in Rust and in Python, functions short enough to read, and comments narrow.
+"""Keep the direction of dependencies in Rust, Python and the page, functions short enough to read, comments narrow.
 
 Crates are checked by `cargo metadata`, modules by their imports: no circle between files or folders, and inside the
 largest rooms one direction. A new edge is a design decision: docs/ARCHITECTURE.md says why, then it is allowed here.
@@ -260,6 +260,7 @@ FLOORS: dict[str, list[str]] = {
         "simulation_page",
         "registry __init__",
     ],
+    "web/src": ["model", "lib theme source", "charts", "components", "live", "app serve", "main"],
 }
 """Files and folders of a room from the ground up. Each uses what lies below it, nothing beside or above."""
 
@@ -291,6 +292,7 @@ def main() -> int:
     package = ROOT / "python" / "hypertwin"
     graphs = {path.relative_to(ROOT): import_graph.rust(path) for path in sorted(ROOT.glob("crates/*/src"))}
     graphs[package.relative_to(ROOT)] = import_graph.python(package)
+    graphs[Path("web/src")] = import_graph.typescript(ROOT / "web" / "src")
     broken = [*wrong_crates(metadata), *wrong_imports(package), *long_functions(package), *unlisted_tests()]
     broken += [line for root, graph in graphs.items() for line in circles(root, graph)]
     for room in FLOORS:

@@ -1,8 +1,9 @@
-"""Which file imports which, in a Rust crate and in a Python package, and the circles among them.
+"""Which file imports which, in a Rust crate, a Python package and the page's TypeScript, and the circles among them.
 
-A file is named by its path below the root of its crate or package. Rust is read by its paths (`use` trees, and paths
-that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by its imports,
-those inside functions too, unless asked for what is imported at once.
+A file is named by its path below the root of its crate, package or folder. Rust is read by its paths (`use` trees, and
+paths that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by its
+imports, those inside functions too, unless asked for what is imported at once; TypeScript by its relative imports,
+those of types too, without files of tests.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 USE = re.compile(r"^[ \t]*(pub(?:\([^)]*\))?\s+)?use\s+([\w:{},*\s]+);", re.MULTILINE)
 PATH = re.compile(r"(?<![\w:$])((?:crate|self|super)(?:::\w+)+)")
 TOKEN = re.compile(r"\w+|::|[{},*]")
+FROM = re.compile(r"""\b(?:from|import)[\s(]*["'](\.{1,2}/[^"']+)["']""")
 MOST_EXPORTS = 8
 """Re-exports of re-exports that are followed."""
 
@@ -133,6 +135,20 @@ def imported(path: Path, at_once: bool = False) -> Iterator[str]:
             waiting += node.orelse
         else:
             waiting += ast.iter_child_nodes(node)
+
+
+def typescript(source: Path) -> Graph:
+    """Imports between the files of a folder."""
+    files = {_name(path, source): path for path in sorted(source.rglob("*.ts*")) if ".test." not in path.name}
+    endings = {(source / name).resolve().with_suffix(""): name for name in files}
+    return {
+        name: {
+            endings[target]
+            for found in FROM.findall(path.read_text(encoding="utf-8"))
+            if (target := (path.parent / found).resolve()) in endings
+        }
+        for name, path in files.items()
+    }
 
 
 def _python_module(path: Path, package: Path) -> str:

@@ -104,6 +104,28 @@ def test_circles_between_files_and_between_folders_are_found(tmp_path):
     assert f"{source}: a circle of files: a/one.py, b/two.py" in check_architecture.circles(source, graph)
 
 
+def test_circles_of_types_in_the_page_are_found(tmp_path):
+    files = {
+        "model/kinds.ts": 'import type { PageDocument } from "./page";\nimport { SIMULATION } from "./simulation";\n',
+        "model/simulation.ts": 'import type { Kind } from "./kinds";\nimport { Chart } from "../charts/lines";\n',
+        "model/simulation/point.ts": 'export { number } from "../numbers";\nconst late = import("./point2");\n',
+        "model/simulation/point2.ts": 'import "../../style.css";\nimport { useMemo } from "preact/hooks";\n',
+        "model/numbers.ts": "",
+        "model/numbers.test.ts": 'import { number } from "./simulation/point";\n',
+        "charts/lines.tsx": "",
+    }
+    graph = import_graph.typescript(_written(tmp_path, files))
+    assert graph["model/simulation/point.ts"] == {"model/numbers.ts", "model/simulation/point2.ts"}
+    assert "model/numbers.test.ts" not in graph
+    assert list(check_architecture.circles(Path("src"), graph)) == [
+        "src: a circle of files: model/kinds.ts, model/simulation.ts"
+    ]
+    inside = import_graph.folders(graph)[""]
+    assert list(check_architecture.wrong_floors("web/src", inside)) == [
+        "web/src/model uses charts, which does not lie below it"
+    ]
+
+
 def test_a_room_is_built_from_the_ground_up():
     allowed = {"simulation.rs": {"cpu", "clock.rs"}, "cpu": {"clock.rs"}, "clock.rs": {"ids.rs"}}
     assert list(check_architecture.wrong_floors("crates/engine/src", allowed)) == []
