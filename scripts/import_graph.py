@@ -1,9 +1,8 @@
 """Which file imports which, in a Rust crate, a Python package and the page's TypeScript, and the circles among them.
 
 A file is named by its path below the root of its crate, package or folder. Rust is read by its paths (`use` trees, and
-paths that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by its
-imports, those inside functions too, unless asked for what is imported at once; TypeScript by its relative imports,
-those of types too, without files of tests.
+paths that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by the
+imports that loading a file runs; TypeScript by its relative imports, those of types too, without files of tests.
 """
 
 from __future__ import annotations
@@ -107,21 +106,19 @@ def _use_tree(text: str) -> Iterator[Module]:
             named = True
 
 
-def python(package: Path, at_once: bool = False) -> Graph:
-    """Imports between the files of a package, by absolute names; `at_once`: only those that loading a file runs."""
-    files = {
-        _python_module(path, package): path for path in sorted(package.rglob("*.py*")) if path.suffix in {".py", ".pyi"}
-    }
+def python(package: Path) -> Graph:
+    """Imports between the files of a package, by absolute names, that loading a file runs."""
+    files = {_python_module(path, package): path for path in sorted(package.rglob("*.py"))}
     graph: Graph = {}
     for module, path in files.items():
-        names = set(imported(path, at_once))
+        names = set(imported(path, at_once=True))
         targets = {name if name in files else name.rpartition(".")[0] for name in names} & files.keys()
         graph[_name(path, package)] = {_name(files[target], package) for target in targets - {module}}
     return graph
 
 
 def imported(path: Path, at_once: bool = False) -> Iterator[str]:
-    """Names that a file imports, those from a module with the module in front; `at_once` as for `python`."""
+    """Names that a file imports, with their module in front; `at_once`: only those that loading the file runs."""
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
     while waiting:
         node = waiting.pop()

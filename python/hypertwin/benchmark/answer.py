@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hypertwin import _core
 from hypertwin import scenario as scenarios
-from hypertwin.answers import Answer
 from hypertwin.arguments import asks, checked
 from hypertwin.benchmark import campaign, checks, exports, fitted, judged, prediction
 from hypertwin.benchmark import folder as folders
@@ -26,9 +25,10 @@ from hypertwin.benchmark.shell import Shells
 from hypertwin.calibration import file as calibration_file
 from hypertwin.documents import benchmark as documents
 from hypertwin.errors import HypertwinError, ScenarioError, fail
-from hypertwin.execution.runner import running
 from hypertwin.extras import installed, needs
-from hypertwin.run import LabelledProgress, Progress
+from hypertwin.results.answers import Answer
+from hypertwin.runs.runner import running
+from hypertwin.runs.simulation import LabelledProgress, Progress
 from hypertwin.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -20,13 +20,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin import language, naming, reading
+from hypertwin import language, naming
 from hypertwin import scenario as scenarios
 from hypertwin.errors import Mistake, ScenarioError, fail
-from hypertwin.frame import KINDS
+from hypertwin.files import reading
+from hypertwin.metrics import metric_path
+from hypertwin.metrics.frame import KINDS
+from hypertwin.metrics.metric_path import MetricPath
 from hypertwin.naming import counted
-from hypertwin.report import metric_path
-from hypertwin.report.metric_path import MetricPath
 from hypertwin.scenario import Scenario
 
 ERROR = ".error"

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hypertwin import scenario as scenarios
-from hypertwin import writing
 from hypertwin.cli import mistakes, options, output, progress, streams
 from hypertwin.cli.commands import App, Input
 from hypertwin.errors import fail
 from hypertwin.extras import needs
+from hypertwin.files import writing
 from hypertwin.plan.moving.options import Move
 from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.plan.refresh.options import Refresh
-from hypertwin.report import conditions, placement, registry
-from hypertwin.report import move as moves
 from hypertwin.scenario import Scenario
+from hypertwin.show import conditions, placement, registry
+from hypertwin.show import move as moves
 
 if TYPE_CHECKING:
     from hypertwin.plan.placement import planning

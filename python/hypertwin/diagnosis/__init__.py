@@ -40,7 +40,7 @@ from hypertwin.diagnosis.rule import Finding
 from hypertwin.diagnosis.rules import RULES
 from hypertwin.documents import diagnosis as documents
 from hypertwin.documents.diagnosis import SEVERITIES
-from hypertwin.execution.runner import running
+from hypertwin.runs.runner import running
 from hypertwin.scenario import Given
 
 ALSO_READ = (

@@ -19,7 +19,7 @@ from hypertwin.documents import telemetry as sources
 from hypertwin.extras import needs
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import rounded
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.simulation import LabelledProgress
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,11 +20,13 @@ from typing import Any
 
 import yaml
 
-from hypertwin import _core, naming, run, scenario, writing, yaml_file
+from hypertwin import _core, naming, scenario
 from hypertwin.documents import lab as documents
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
+from hypertwin.files import writing, yaml_file
 from hypertwin.lab import control_groups, system
-from hypertwin.run import LabelledProgress
+from hypertwin.runs import simulation
+from hypertwin.runs.simulation import LabelledProgress
 
 PROMISED = {"throughput_pct": 5.0, "response_mean_pct": 10.0, "response_p95_pct": 15.0, "wait_points": 4.0}
 """Maximum number of medians over experiments of the absolute errors, on a quiet machine."""
@@ -306,7 +308,7 @@ def predict(experiment: Experiment, machine: Mapping[str, Any], folder: Path) ->
     folder.mkdir(parents=True, exist_ok=True)
     text = scenario_of(experiment, machine)
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
-    point = run.simulate(scenario.load(folder / "scenario.yaml")).reports[0]
+    point = simulation.simulate(scenario.load(folder / "scenario.yaml")).reports[0]
     prediction = {
         "experiment": experiment.name,
         "predicted_at": datetime.now(UTC).isoformat(),

@@ -10,11 +10,11 @@ from hypertwin.documents.failover import Failover, HostFailure
 from hypertwin.documents.simulation import Point
 from hypertwin.extras import installed
 from hypertwin.language import Cluster
+from hypertwin.metrics.words import some
 from hypertwin.plan import capacity as counted
 from hypertwin.plan import powered_off
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.options import Asked
-from hypertwin.report.words import some
 from hypertwin.scenario import Given, Scenario
 
 

@@ -22,13 +22,13 @@ from starlette.routing import Route
 
 from hypertwin import _core, scenario
 from hypertwin.errors import HypertwinError, ScenarioError
-from hypertwin.report.page import ICON
 from hypertwin.serve import imports, runs
 from hypertwin.serve.files import Folder
 from hypertwin.serve.offers import Offer
 from hypertwin.serve.refusal import RefusedError
 from hypertwin.serve.runs import Run, Runs
 from hypertwin.serve.workers import Workers
+from hypertwin.show.page import ICON
 
 LIVE = "/api/live"
 """Address of the data of a live page."""

@@ -23,8 +23,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from hypertwin import reading, writing
 from hypertwin.errors import HypertwinError
+from hypertwin.files import reading, writing
 from hypertwin.serve import launch
 from hypertwin.serve.refusal import RefusedError
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import virtual_numa
 from hypertwin.errors import short
 from hypertwin.plan import density, durability
-from hypertwin.run import Progress
-from hypertwin.scenario import load
+from hypertwin.runs.simulation import Progress
+from hypertwin.scenario import load, virtual_numa
 from hypertwin.studies.published import StudyError
 
 

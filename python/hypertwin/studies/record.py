@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin import yaml_file
 from hypertwin.documents.validation import Row
 from hypertwin.errors import ScenarioError, short
+from hypertwin.files import yaml_file
 from hypertwin.studies.published import StudyError
 
 RECORD = "record.csv"

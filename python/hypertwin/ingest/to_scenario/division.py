@@ -3,7 +3,7 @@
 | data in the source | load of a VM | work of the hypervisor |
 |---|---|---|
 | demand of VMs | its demand | the twin's default |
-| usage of hosts | its share (`hypertwin.apportion`), at most all its vCPUs | the default |
+| usage of hosts | its share (`hypertwin.ingest.apportion`), at most all its vCPUs | the default |
 | both, equal within `AGREES` of the host | its demand | the default |
 | both, host usage higher | its demand | the difference, proportional to its VMs' activity |
 | both, VM demand higher | its demand, reduced by one factor per host | the default |
@@ -23,7 +23,7 @@ from functools import cache
 from typing import Any
 
 from hypertwin import _core
-from hypertwin.apportion import Share, Taker, apportion
+from hypertwin.ingest.apportion import Share, Taker, apportion
 from hypertwin.ingest.to_scenario import contention
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.notes import Notes

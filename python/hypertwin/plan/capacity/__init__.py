@@ -25,17 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from hypertwin import _core, language, space
+from hypertwin import _core, language
 from hypertwin.documents import capacity as documents
 from hypertwin.documents.failover import Failover
 from hypertwin.language import Host, Inventory
+from hypertwin.metrics.words import some
 from hypertwin.plan.capacity import admission, notes, reclaim, room, storage, verdict
 from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
 from hypertwin.plan.capacity.limits import OF_ALL, Limits, cluster_named, of_file, of_options
 from hypertwin.plan.capacity.options import Asked
 from hypertwin.plan.capacity.state import Resource, State
-from hypertwin.report.words import some
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Scenario, space
 
 GIB = 2**30
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from hypertwin.documents.capacity import Cluster, Exceeded, Verdict
-from hypertwin.report.words import count, number
+from hypertwin.metrics.words import count, number
 
 FIGURES = {
     "cpu": ("cpu_usage_after_failure_pct", "cpu_pct", "CPU"),

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hypertwin import _core
 from hypertwin import scenario as scenarios
-from hypertwin.answers import Answer
 from hypertwin.arguments import asks
 from hypertwin.cost import prices as cost_prices
 from hypertwin.cost.prices import Prices
 from hypertwin.documents import move as documents
 from hypertwin.errors import fail
-from hypertwin.execution.runner import running
 from hypertwin.language import Vm
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
@@ -44,6 +42,8 @@ from hypertwin.plan.moving.rates import Estimate, Tool
 from hypertwin.plan.moving.target import TITLES
 from hypertwin.plan.powered_off import with_off
 from hypertwin.plan.refresh.present import Present
+from hypertwin.results.answers import Answer
+from hypertwin.runs.runner import running
 from hypertwin.scenario import Given, Scenario
 
 if TYPE_CHECKING:

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hypertwin import scenario as scenarios
-from hypertwin.answers import Answer
 from hypertwin.arguments import asks
 from hypertwin.documents import placement as documents
 from hypertwin.errors import fail
-from hypertwin.execution.runner import Runner, running
 from hypertwin.language import Cluster
+from hypertwin.metrics.words import count, some
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.placement import answer, balance, evacuate, fixes, moved, place, policies, steps, texts
@@ -41,7 +40,8 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
 from hypertwin.plan.powered_off import with_off
-from hypertwin.report.words import count, some
+from hypertwin.results.answers import Answer
+from hypertwin.runs.runner import Runner, running
 from hypertwin.scenario import Given, Scenario
 
 if TYPE_CHECKING:

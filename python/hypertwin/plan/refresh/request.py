@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Self
 
-from hypertwin import _core, space
+from hypertwin import _core
 from hypertwin import scenario as scenarios
 from hypertwin.cost import prices as cost_prices
 from hypertwin.cost.prices import Prices
@@ -24,7 +24,7 @@ from hypertwin.plan.refresh.options import Refresh
 from hypertwin.plan.refresh.planning import Choice, Part, Planner, mixes
 from hypertwin.plan.refresh.present import Present, growth
 from hypertwin.plan.refresh.speed import Speed
-from hypertwin.scenario import Given
+from hypertwin.scenario import Given, space
 
 
 @dataclass(frozen=True)
