@@ -2,6 +2,9 @@
 
 `simulate`, `density`, `calibrate` and the plans are in their own modules. Arguments are the options of the command of
 the same name. The path of an argument's problem is the argument's name.
+
+No function has the name of a module: `vnuma` and `virtual_numa.py`, `compare` and `comparison/`. A function would
+hide the module.
 """
 
 from __future__ import annotations

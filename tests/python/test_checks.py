@@ -98,6 +98,12 @@ def test_an_import_must_follow_the_contracts(tmp_path, files, said):
     assert (done.returncode == 1 and said in done.stdout) if said else done.returncode == 0, done.stdout
 
 
+def test_the_map_shows_the_rooms_of_the_contract():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    rows = re.findall(r'\bp\d+\["(.+?)"\]', (ROOT / "docs" / "ARCHITECTURE.md").read_text())
+    assert [row.split(" · ") for row in rows] == [layer.split(" | ") for layer in contract["layers"]]
+
+
 def test_the_package_imports_no_public_name_of_itself(tmp_path):
     source = "from hypertwin import _core, simulate\ndef late():\n    import hypertwin.scenario\n"
     package = _written(tmp_path / "hypertwin", {"__init__.py": "from hypertwin.questions import size", "a.py": source})

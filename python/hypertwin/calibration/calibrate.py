@@ -2,6 +2,9 @@
 
 Each row of the measured points is a scenario with its own seed. Every parameter set uses the same seeds (common random
 numbers). `least_squares` does the fitting, without any knowledge of scenarios.
+
+The seeds differ between points. Derivatives lose most of their noise, and a figure that is high by chance at one
+point is not high at all points. The residuals therefore show this error.
 """
 
 from __future__ import annotations

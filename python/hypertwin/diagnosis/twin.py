@@ -2,6 +2,8 @@
 
 Without measurements, rules judge an `esxtop -b` recording of the twin's hosts. Rules read it like any telemetry. The
 answer states its origin.
+
+So no rule knows a simulation. The run has the same bounds as what-ifs, and never uses guessed hosts.
 """
 
 from __future__ import annotations

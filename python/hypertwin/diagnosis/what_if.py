@@ -2,6 +2,10 @@
 
 Runs use only the hosts of the changes. All runs use the same seed and names, so they draw the same random numbers.
 `remedies` has the changes to try for each finding.
+
+The result is a difference between two runs. The twin's ready time before the change is shown next to the measured
+value, because a cluster file need not have the measured load. The number of runs and the amount of work are bounded,
+by a short first run and not by a clock. The same files therefore give the same what-ifs.
 """
 
 from __future__ import annotations

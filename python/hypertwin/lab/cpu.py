@@ -3,6 +3,10 @@
 Every experiment is a hypertwin scenario of this machine. Its threads are VMs on a Linux host, its loops closed
 workloads. All scenarios use the same figures of the machine (`hypertwin lab profile`). No value is set for a single
 experiment. All predictions are on disk, with a hash, before the first measurement begins.
+
+Threads draw think times and bursts from the kernel's named streams, so experiment and scenario have the same load.
+The lab uses no other part of the simulation. The twin has one VM per control group. In a VM with one vCPU, the thread
+is the vCPU; a larger VM has as many sessions as vCPUs. Its guest therefore always has a free vCPU, and adds no queue.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The device has a few parameters. Each is fitted to the points that depend on it: latencies by single I/Os, random rates
 by deep queues, sequential rates by large blocks, flushes by synchronous writes. The prediction is on disk, with a hash,
 before the first measurement of its load.
+
+The lab uses `calibration` in the same way as users, and has no model of its own.
 """
 
 from __future__ import annotations

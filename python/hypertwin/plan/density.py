@@ -14,6 +14,9 @@ objectives, and so bounds the search and the curve.
 
 Figures have an interval with the twin's own error (`hypertwin.model_error`). The search also finds the largest counts
 that meet the objectives at the worse ends, and at the better ends of these intervals.
+
+The next count is a function of the verdicts so far, so the tried counts do not depend on the number of jobs. No count
+is simulated twice.
 """
 
 from __future__ import annotations

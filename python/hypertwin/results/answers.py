@@ -3,6 +3,8 @@
 Answers are displayed with the views of their command (`hypertwin.show.registry`), which are loaded on use. The
 document is
 the output of the command with `--format json`. `Record` makes its keys attributes.
+
+A notebook gets a table without scripts, or with `plot` the page in a separate frame. No charts exist outside pages.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 One SQLite file in WAL mode for several processes. A damaged, full or locked cache costs time, but never a result:
 missing results are simulated, and new ones are not kept.
+
+Partitions are cached, not points. If a sweep changes one host, all points share the other partitions. The report of a
+point is also cached, which makes a repeated sweep fast. Values are compressed, and checked against their key.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A scenario splits into partitions: groups of hosts that share nothing in a run. Each partition of each replication is
 looked up in the cache, otherwise simulated and stored at once. So a killed command resumes where it stopped. The result
 never depends on who ran a partition, when, or whether it was cached.
+
+`running` sets the runner once, around a block of code. The functions between a command and its runs therefore do not
+pass it on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Tasks (some partitions of one replication), and the interface of engines that run tasks.
 
 A task is text and numbers, and its result is bytes, so both can go to another computer and be stored.
+
+Tasks are never pickled objects. A worker of the same build has all the code, so only JSON and checked bytes cross the
+network. A different build gives different figures, so the runner rejects its workers, and names both builds.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 The compiled core owns the schema and finds every error in a scenario's values. This module adds facts that the core
 does not know: the file, the line, and the override behind a value.
 
+A fio job is read before the check: its keys replace `workloads.NAME.fio`, so the core sees a plain workload. `ingest`
+reads the job, and knows no scenarios. Presets of pools (`storage.NAME.preset`) work in the same way: they are files
+of `library/presets`, which the core does not know.
+
 | file | contents |
 |---|---|
 | `drives.py` | drives by name, with figures of data sheets |

@@ -1,4 +1,7 @@
-"""Addresses of the server, and their answers. Every request has passed `access.py`."""
+"""Addresses of the server, and their answers. Every request has passed `access.py`.
+
+A page of a run has another origin than the app (`sandbox` of its policy), so a hostile page cannot use the session.
+"""
 
 from __future__ import annotations
 

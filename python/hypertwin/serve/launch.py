@@ -2,6 +2,8 @@
 
 The system ends the process when the server ends, also by SIGKILL (PR_SET_PDEATHSIG of Linux, prctl(2)). Limits and this
 setting stay when the process becomes a Python module.
+
+A record of process and start time finds the processes that the system missed.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ A result is a document, i.e. the output of `--format json`. `view(document)` of 
 this view, so they agree. This package has no physics and runs nothing. Only the page of a simulation builds its view in
 the browser, because users browse a sweep there.
 
+A page holds document and view: the page shows the view, and `compare` reads the document.
+
 | file | contents |
 |---|---|
 | `view` | the content of a result as types, with small functions that build its parts |

@@ -1,4 +1,7 @@
-"""Assumed defaults that affect figures of a result, each with the key that replaces it."""
+"""Assumed defaults that affect figures of a result, each with the key that replaces it.
+
+A default has a note if a shown figure depends on it. The note disappears when the key is set.
+"""
 
 from __future__ import annotations
 

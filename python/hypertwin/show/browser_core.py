@@ -1,6 +1,10 @@
 """The compiled core for pages that simulate: a WebAssembly module, `core.wasm` beside this file.
 
 `scripts/browser_core.py` builds the module from `crates/browser`. It is not committed, but the wheel has it.
+
+A module of another build is refused, so page and package give the same report with the same SHA-256. The module lacks
+the JSON Schema validator: a page checks that values agree, but not their ranges. Each page has a copy, so the module
+is optimised for size (profile `browser`).
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@
 
 On Linux, a VM's CPU time and a host's usage count time of hardware threads, even if two share a core. The work in that
 time is less, as calculated by `contention`. On ESXi, both count work.
+
+A derived figure is never written as measured. Advice judges neither derived load nor guessed hosts (`host_is_guess`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Hosts of an inventory as hosts of a scenario."""
+"""Hosts of an inventory as hosts of a scenario.
+
+A host has its measured CPU and memory use. Use that VMs do not explain is that of the hypervisor: `hypervisor_memory`
+and CPU overhead.
+"""
 
 from __future__ import annotations
 

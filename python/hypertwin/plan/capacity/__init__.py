@@ -1,5 +1,8 @@
 """Capacity, failover headroom and VMs remaining of clusters, calculated without simulation.
 
+Capacity counts and packs. Its answers depend only on sizes and measurements, so they are exact, fast and can be
+checked by hand. `simulate` and `density` show how well a number of VMs runs.
+
 | file | contents |
 |---|---|
 | `options.py` | options of capacity |
