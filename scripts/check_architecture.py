@@ -121,7 +121,8 @@ def unlisted_tests() -> Iterator[str]:
 def public_names(package: Path) -> Iterator[str]:
     """Imports of public names by the package itself: import-linter does not see which module they come from."""
     for file in sorted(package.rglob("*.py")):
-        for name in import_graph.imported(file):
+        asks = f"from {package.name} import" in file.read_text(encoding="utf-8")
+        for name in import_graph.imported(file) if asks else ():
             if name.rpartition(".")[0] == package.name and name.rpartition(".")[2] in hypertwin.__all__:
                 yield f"{file.relative_to(package)} imports {name}: name the module that defines it"
 

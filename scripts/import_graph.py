@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 Graph = dict[str, set[str]]
@@ -117,21 +118,24 @@ def python(package: Path) -> Graph:
     return graph
 
 
-def imported(path: Path, at_once: bool = False) -> Iterator[str]:
+@cache
+def imported(path: Path, at_once: bool = False) -> tuple[str, ...]:
     """Names that a file imports, with their module in front; `at_once`: only those that loading the file runs."""
+    names = list[str]()
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
         if at_once and isinstance(node, ast.FunctionDef):
             continue
         if at_once and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             waiting += node.orelse
         else:
-            waiting += ast.iter_child_nodes(node)
+            waiting += (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+    return tuple(names)
 
 
 def typescript(source: Path) -> Graph:

@@ -144,12 +144,12 @@ def of_the_core(point):
 
 KILLED = """
 import os, signal, sys, time
-from hypertwin import run
+from hypertwin.runs import simulation
 def progress(done, total):
     if done == 0.9 * total:
         time.sleep(3 * {interval})  # what is done is kept soon, and not when the command ends
         os.kill(os.getpid(), signal.SIGKILL)
-run.simulate({tiny!r}, sweep={sweep!r}, cache={folder!r}, jobs=1, progress=progress)
+simulation.simulate({tiny!r}, sweep={sweep!r}, cache={folder!r}, jobs=1, progress=progress)
 """
 
 
