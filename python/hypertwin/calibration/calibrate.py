@@ -40,7 +40,8 @@ from hypertwin.runs import simulation
 from hypertwin.runs.options import Runs
 from hypertwin.runs.runner import running
 from hypertwin.runs.simulation import LabelledProgress
-from hypertwin.scenario import Given, Scenario, by_path, load, together
+from hypertwin.scenario import Given, Scenario, load
+from hypertwin.scenario.overrides import by_path, together
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit

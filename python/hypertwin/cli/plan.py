@@ -20,6 +20,7 @@ from hypertwin.plan.moving.options import Move
 from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.plan.refresh.options import Refresh
 from hypertwin.scenario import Scenario
+from hypertwin.scenario.overrides import by_path
 from hypertwin.show import conditions, placement, registry
 from hypertwin.show import move as moves
 
@@ -258,7 +259,7 @@ def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
 
 def _clusters(path: str, asked: Options, shown: _Shown) -> tuple[Scenario, Sequence[str | None]]:
     """Return the scenario, and the clusters to plan in turn. Raises ScenarioError if a cluster must be chosen."""
-    given = scenarios.load(path, scenarios.by_path(asked.overrides))
+    given = scenarios.load(path, by_path(asked.overrides))
     known = [each.name for each in given.inventory.clusters]
     if asked.cluster is not None or len(known) < 2:
         return given, [asked.cluster]

@@ -47,7 +47,8 @@ from hypertwin.runs import simulation
 from hypertwin.runs.options import Runs
 from hypertwin.runs.runner import running
 from hypertwin.runs.simulation import LabelledProgress
-from hypertwin.scenario import Given, Scenario, by_path, load, space, together
+from hypertwin.scenario import Given, Scenario, load, space
+from hypertwin.scenario.overrides import by_path, together
 
 if TYPE_CHECKING:
     from hypertwin.records.plan import DensityFields

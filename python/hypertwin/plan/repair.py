@@ -22,7 +22,8 @@ from hypertwin.plan import durability
 from hypertwin.runs import settle, simulation
 from hypertwin.runs.options import AS_WRITTEN, Runs
 from hypertwin.runs.runner import running
-from hypertwin.scenario import Given, Scenario, by_path, load, space
+from hypertwin.scenario import Given, Scenario, load, space
+from hypertwin.scenario.overrides import by_path
 
 GIB = 2**30
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from hypertwin.arguments import Option
-from hypertwin.scenario import Setting
+from hypertwin.scenario.overrides import Setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,8 @@ from hypertwin.runs import effort
 from hypertwin.runs.options import AS_WRITTEN, Runs
 from hypertwin.runs.runner import Run, Runner, running
 from hypertwin.runs.settle import Search, is_open
-from hypertwin.scenario import Given, Scenario, by_path, load, space, sweeps_by_path, together
+from hypertwin.scenario import Given, Scenario, load, space
+from hypertwin.scenario.overrides import by_path, sweeps_by_path, together
 
 Progress = Callable[[int, int], None]
 """Function called with the finished and the total number of runs or steps, from the calling thread."""

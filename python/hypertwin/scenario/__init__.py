@@ -9,6 +9,7 @@ of `library/presets`, which the core does not know.
 
 | file | contents |
 |---|---|
+| `overrides.py` | overrides and sweeps, by path |
 | `drives.py` | drives by name, with figures of data sheets |
 | `pool_presets.py` | presets of pools |
 | `space.py` | capacity of pools |
@@ -23,7 +24,6 @@ import json
 import math
 import numbers
 import os
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -36,11 +36,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hypertwin import _core, language, naming
 from hypertwin.arguments import CLASSES, checked
-from hypertwin.errors import Argument, FileError, Mistake, ScenarioError, YamlError, fail, short
+from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.files import writing, yaml_file, yaml_writing
 from hypertwin.files.yaml_file import MAX_DEPTH, MAX_VALUES, HugeNumber, Node
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.scenario import pool_presets
+from hypertwin.scenario.overrides import as_typed, by_path, location_of, utf8
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -53,14 +54,11 @@ STDIN = yaml_file.STDIN
 WITHIN = "HYPERTWIN_WITHIN"
 """Environment variable with the only folder in which scenarios of this process can name other files."""
 
-MAX_SWEEP_VALUES = 10_000
-"""Maximum number of values of one sweep, and of points of all sweeps together."""
 
 MAX_DIGITS = 6
 """Maximum number of digits in the number of a host."""
 
-_RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
-_LIKE_RANGE = re.compile(r"[-+]?[0-9.]+\.\.")
+
 _SECTIONS = ("hosts", "vms", "workloads", "arrays")
 
 _Odd = dict[str, tuple[str, str, str]]
@@ -335,41 +333,6 @@ def _given(data: Mapping[str, object], path: Path | None = None) -> _File:
     return _File(path, "", data, ())
 
 
-class Setting(str):
-    """Path of a function argument with another name, for messages. Example: `run.duration` is shown as `duration`."""
-
-    @property
-    def argument(self) -> str:
-        """Last key of the path."""
-        return self.rpartition(".")[2]
-
-
-def together(fixed: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
-    """Return overrides and settings together. The settings' key takes priority, because it names the argument."""
-    return {**{path: value for path, value in fixed.items() if path not in settings}, **settings}
-
-
-def sweeps_by_path(
-    sweep: Mapping[str, Iterable[Any]] | Sequence[str] | None, fixed: Mapping[str, object]
-) -> dict[str, list[Any]]:
-    """Return the values of a sweep by path, checked against the fixed settings. Raises ScenarioError."""
-    if not isinstance(sweep, Mapping):
-        sweep = parse_sweeps([sweep] if isinstance(sweep, str) else sweep or ())
-    found = {str(path): list(values) for path, values in sweep.items()}
-    for path, values in found.items():
-        location = Argument("sweep", short(f"{path}={','.join(map(_written, values[:10]))}"))
-        written = [repr(value) for value in values]
-        if not values:
-            fail("bad-override", path, "no value", "at least one value", f"for example {path}=1,2,3", location)
-        if len(set(written)) < len(written):
-            twice = next(value for value, text in zip(values, written, strict=True) if written.count(text) > 1)
-            fail("duplicate-key", path, _written(twice), "each value once", "give it once", location)
-        if path in fixed:
-            hint = "omit one of the two"
-            fail("duplicate-key", path, _written(fixed[path]), "a path that is either set or swept", hint, location)
-    return found
-
-
 def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
     """Return the fio job files that a scenario names, unchanged and after each of the changes in turn.
 
@@ -407,103 +370,6 @@ def _job_names(data: Any) -> list[str]:
     return [each["fio"] for each in listed if isinstance(each, dict) and isinstance(each.get("fio"), str)]
 
 
-def parse_sets(items: Iterable[str]) -> dict[str, Any]:
-    """Return values by path from texts such as `vms.db.vcpus=36` or `run.duration=10 min`.
-
-    A value is a YAML scalar, or a list or mapping in brackets (`{mean: 5 ms}`). Raises ScenarioError.
-    """
-    return _parse("overrides", items, _set_value)
-
-
-def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
-    """Return lists of values by path from texts such as `vms.db.load=1,2,3` or `vms.db.memory=8GiB,16GiB`.
-
-    `A..B` is every integer from A to B. A value with a comma needs quotes. Raises ScenarioError.
-    """
-    sweeps = _parse("sweep", items, _sweep_values)
-    points = math.prod(len(values) for values in sweeps.values())
-    if points > MAX_SWEEP_VALUES:
-        location = Argument("sweep", " ".join(f"{path}=..." for path in sweeps))
-        allowed = f"at most {MAX_SWEEP_VALUES} points"
-        fail("too-large", "", f"{points} points", allowed, "sweep fewer values", location)
-    return sweeps
-
-
-def _parse(argument: str, items: Iterable[str], value_of: Any) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for item in items:
-        location = Argument(argument, short(item))
-        path, equals, text = item.partition("=")
-        path, text = path.strip(), text.strip()
-        form = "PATH=VALUE" if argument == "overrides" else "PATH=A,B,C"
-        if not equals or not path:
-            hint = f"for example vms.db.vcpus={'8' if argument == 'overrides' else '4,8,16'}"
-            fail("bad-override", "", short(item) or "nothing", f"{form}, a path into the scenario", hint, location)
-        if not text:
-            fail("bad-override", path, "nothing after =", form, f"give a value: {path}=...", location)
-        if path in values:
-            hint = "give it once; a sweep takes several values with commas"
-            fail("duplicate-key", path, short(text), "each path once", hint, location)
-        if path != _utf8(path):
-            fail("not-utf-8", _utf8(short(path)), short(text), "a path in UTF-8", "write it in UTF-8", location)
-        if path.count(".") >= MAX_DEPTH:
-            hint = "for example vms.db.vcpus"
-            fail("unknown-path", short(path), short(text), f"at most {MAX_DEPTH} keys joined by dots", hint, location)
-        values[path] = value_of(path, text, location)
-    return values
-
-
-def _set_value(path: str, text: str, location: str) -> Any:
-    if text[0] not in "{[\"'":
-        return yaml_file.scalar(text)
-    return _yaml(path, text, location).data()
-
-
-def _sweep_values(path: str, text: str, location: str) -> list[Any]:
-    values: list[Any] = []
-    allowed = "values with commas between them, or a range of whole numbers"
-    hint = f"for example {path}=1,2,4 or {path}=1..4"
-    try:
-        nodes: list[Node] = _yaml(path, f"[{text}]", location).value
-    except YamlError:
-        fail("bad-override", path, short(text), allowed, hint, location)
-    for node in nodes:
-        bounds = _RANGE.match(node.value) if isinstance(node.value, str) else None
-        if bounds is None and isinstance(node.value, str) and _LIKE_RANGE.match(node.value):
-            fail("bad-override", path, short(node.value), allowed, hint, location)
-        if bounds is None:
-            values.append(node.data())
-        else:
-            first, last = int(bounds[1]), int(bounds[2])
-            if abs(last - first) >= MAX_SWEEP_VALUES:
-                allowed = f"at most {MAX_SWEEP_VALUES} values"
-                fail("too-large", path, short(text), allowed, "sweep fewer values", location)
-            step = 1 if last >= first else -1
-            values.extend(range(first, last + step, step))
-    if not values:
-        fail("bad-override", path, short(text), "at least one value", hint, location)
-    return values
-
-
-def _yaml(path: str, text: str, location: str) -> Node:
-    try:
-        document = yaml_file.parse(text, location)
-    except ScenarioError as error:
-        raise ScenarioError.of(replace(mistake, path=path, line=None) for mistake in error.mistakes) from None
-    if document.mistakes:
-        raise ScenarioError.of(
-            replace(mistake, path=f"{path}.{mistake.path}", line=None) for mistake in document.mistakes
-        )
-    return document.root
-
-
-def by_path(overrides: Mapping[str, object] | Sequence[str] | None) -> dict[str, object]:
-    """Return overrides as a mapping of values by path (see `load`)."""
-    if isinstance(overrides, Mapping):
-        return {path if isinstance(path, str) else str(path): value for path, value in overrides.items()}
-    return parse_sets([overrides] if isinstance(overrides, str) else overrides or ())
-
-
 def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] = ()) -> Scenario:
     """Return the checked scenario of a file and overrides.
 
@@ -513,7 +379,7 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
     mistakes = list(file.mistakes)
     for path, value in overrides.items():
         try:
-            _override(draft, path, value, _location(path, value, swept))
+            _override(draft, path, value, location_of(path, value, swept))
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
     mistakes.extend(_read_jobs(draft))
@@ -532,7 +398,7 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
     readings = (
-        f"{each['path']}: read {_written(each['written'])} as {_written(each['meant'])}" for each in json.loads(read)
+        f"{each['path']}: read {as_typed(each['written'])} as {as_typed(each['meant'])}" for each in json.loads(read)
     )
     return Scenario(file.path, text, file, overrides, tuple(readings))
 
@@ -543,13 +409,6 @@ def _renamed(mistake: Mistake) -> Mistake:
     if today is None or today not in mistake.allowed.split(", "):
         return mistake
     return replace(mistake, hint=f"it is called {today} now; hypertwin migrate rewrites the file")
-
-
-def _location(path: str, value: object, swept: Collection[str] = ()) -> Argument:
-    """Return the origin of an override."""
-    if isinstance(path, Setting):
-        return Argument(path.argument, _written(value))
-    return Argument("sweep" if path in swept else "overrides", short(f"{path}={_written(value)}"))
 
 
 def _read_jobs(draft: _Draft) -> list[Mistake]:
@@ -649,7 +508,7 @@ def _read_presets(draft: _Draft) -> list[Mistake]:
     mistakes: list[Mistake] = []
     for name, pool in _with_preset(draft):
         try:
-            preset = pool_presets.find(_written(pool["preset"]), f"storage.{name}.preset")
+            preset = pool_presets.find(as_typed(pool["preset"]), f"storage.{name}.preset")
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
             preset = pool_presets.find(pool_presets.names()[0])
@@ -711,7 +570,7 @@ def _places(data: Any, path: str, value: object, location: str) -> list[str]:
             where = found[0][0] if len(found) == 1 else "them"
             listed = ", ".join(list(dict.fromkeys(names))[:12]) or "(none)"
             hint = "* matches existing names, or part of one"
-            fail("unknown-path", path, _written(value), f"a name in {where}: {listed}", hint, location)
+            fail("unknown-path", path, as_typed(value), f"a name in {where}: {listed}", hint, location)
         found = inner
     return [place for place, _ in found]
 
@@ -726,7 +585,7 @@ def _put(draft: _Draft, path: str, value: object, location: str) -> None:
         if isinstance(here, list):
             if not (key.isascii() and key.isdigit() and int(key[:9]) < len(here)):
                 allowed = f"a position from 0 to {len(here) - 1}" if here else "an entry of a list that has none"
-                fail("unknown-path", path, _written(value), allowed, f"{parent} is a list of {len(here)}", location)
+                fail("unknown-path", path, as_typed(value), allowed, f"{parent} is a list of {len(here)}", location)
             index = int(key)
             if depth == len(keys) - 1:
                 draft.set(here, index, value, place, location)
@@ -738,21 +597,21 @@ def _put(draft: _Draft, path: str, value: object, location: str) -> None:
             fail(
                 "unknown-path",
                 path,
-                _written(value),
+                as_typed(value),
                 allowed,
                 f"{parent or 'the file'} is a value without keys",
                 location,
             )
         if not key:
             hint = "for example vms.db.vcpus"
-            fail("unknown-path", path, _written(value), "keys joined by single dots", hint, location)
+            fail("unknown-path", path, as_typed(value), "keys joined by single dots", hint, location)
         is_last = depth == len(keys) - 1
         is_absent = key not in here or here[key] is None
         if depth == 1 and parent in _SECTIONS and is_absent and (value is None or not is_last):
             names = ", ".join(list(here)[:12])
             add = "it is not there" if value is None else f"to add one: {place}={{...}}"
             hint = naming.hint(key, here, add, start=f"{parent}.")
-            fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
+            fail("unknown-path", path, as_typed(value), f"a name in {parent}: {names or '(none)'}", hint, location)
         if is_last:
             is_removed = value is None and (key in here or language.schema_node(place) is not None)
             draft.set(here, key, value, place, location)  # a null under a key that the language lacks is told so
@@ -774,13 +633,13 @@ def _plain(value: Any, path: str, odd: _Odd, depth: int = 0) -> Any:
     if isinstance(value, Mapping) and depth <= MAX_DEPTH:
         join = f"{path}." if path else ""
         items = {key if isinstance(key, str) else str(key): entry for key, entry in value.items()}
-        return {_utf8(key): _plain(entry, f"{join}{_utf8(key)}", odd, depth + 1) for key, entry in items.items()}
+        return {utf8(key): _plain(entry, f"{join}{utf8(key)}", odd, depth + 1) for key, entry in items.items()}
     if isinstance(value, list | tuple) and depth <= MAX_DEPTH:
         return [_plain(entry, f"{path}.{index}", odd, depth + 1) for index, entry in enumerate(value)]
-    if isinstance(value, bool) or value is None or (isinstance(value, str) and value == _utf8(value)):
+    if isinstance(value, bool) or value is None or (isinstance(value, str) and value == utf8(value)):
         return value
     if isinstance(value, str):
-        odd[path] = ("not-utf-8", f'"{short(_utf8(value))}"', "write the text in UTF-8")
+        odd[path] = ("not-utf-8", f'"{short(utf8(value))}"', "write the text in UTF-8")
         return None
     if isinstance(value, int | float | numbers.Integral):  # numpy's, too
         return _plain_number(value, path, odd)
@@ -802,35 +661,8 @@ def _plain_number(number: float | numbers.Integral, path: str, odd: _Odd) -> flo
     if isinstance(value, HugeNumber):
         odd[path] = ("out-of-range", short(value.text), "choose a value in that range")
     else:
-        odd[path] = ("not-finite", _written(value), "write a finite number")
+        odd[path] = ("not-finite", as_typed(value), "write a finite number")
     return None
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _flow(value: dict[str, Any] | list[Any]) -> str:
-    """Return a mapping or list in brackets, as YAML on one line."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
-    return f"{{{', '.join(f'{key}: {_written(each)}' for key, each in value.items())}}}"
-
-
-def _written(value: object) -> str:
-    """Return a value in the form of the command line."""
-    if isinstance(value, str | HugeNumber):
-        return short(value.text if isinstance(value, HugeNumber) else value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, dict | list):
-        return short(_flow(value))
-    try:
-        return short(str(value))
-    except ValueError:  # an int of more digits than Python writes
-        return "a huge integer"
 
 
 def _freeze(value: Any) -> Any:

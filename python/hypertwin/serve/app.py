@@ -23,8 +23,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from hypertwin import _core, scenario
+from hypertwin import _core
 from hypertwin.errors import HypertwinError, ScenarioError
+from hypertwin.scenario.overrides import parse_sets
 from hypertwin.serve import imports, runs
 from hypertwin.serve.files import Folder
 from hypertwin.serve.offers import Offer
@@ -254,7 +255,7 @@ def _changes(offer: Offer, options: Mapping[str, Any]) -> list[tuple[str, object
     """Return the changes that options make, for the files that these name."""
     typed = offer.changes(options)
     try:
-        return [*scenario.parse_sets(each for each in typed if "=" in each).items()]
+        return [*parse_sets(each for each in typed if "=" in each).items()]
     except ScenarioError:  # the command shows the error
         return []
 

@@ -21,6 +21,7 @@ from hypertwin import _core, errors, scenario, simulate
 from hypertwin.cli import commands
 from hypertwin.errors import Mistake, OverrideError, ScenarioError
 from hypertwin.files import yaml_file
+from hypertwin.scenario.overrides import parse_sets, parse_sweeps
 
 GOOD = ROOT / "tests" / "malformed" / "good.yaml"
 
@@ -188,7 +189,7 @@ def test_odd_python_values_are_mistakes(value: Any) -> None:
     ],
 )
 def test_values_of_set(text: str, value: object) -> None:
-    parsed = scenario.parse_sets([f"a.b={text}"])["a.b"]
+    parsed = parse_sets([f"a.b={text}"])["a.b"]
     assert parsed == value
     assert type(parsed) is type(value)
 
@@ -212,7 +213,7 @@ def test_values_of_set(text: str, value: object) -> None:
     ],
 )
 def test_values_of_sweep(text: str, values: list[object]) -> None:
-    assert scenario.parse_sweeps([f"vms.db.x={text}"]) == {"vms.db.x": values}
+    assert parse_sweeps([f"vms.db.x={text}"]) == {"vms.db.x": values}
 
 
 def _hosts(overrides: list[str]) -> dict[str, str]:
@@ -266,7 +267,7 @@ def test_a_host_is_taken_away_and_another_added() -> None:
 
 
 def test_sweeps_keep_the_order_of_the_command_line() -> None:
-    assert list(scenario.parse_sweeps(["b=1,2", "a=3"])) == ["b", "a"]
+    assert list(parse_sweeps(["b=1,2", "a=3"])) == ["b", "a"]
 
 
 def test_exceptions_have_the_code_of_their_mistakes() -> None:
@@ -328,7 +329,7 @@ def test_any_edit_of_a_scenario_is_one_or_a_clear_error(edits: list[tuple[int, s
         str(error).encode()
 
 
-@given(st.text(max_size=30), st.sampled_from([scenario.parse_sets, scenario.parse_sweeps]))
+@given(st.text(max_size=30), st.sampled_from([parse_sets, parse_sweeps]))
 def test_any_option_is_parsed_or_a_clear_error(text: str, parse: Any) -> None:
     try:
         parsed = parse([f"vms.db.vcpus={text}"])
@@ -340,7 +341,7 @@ def test_any_option_is_parsed_or_a_clear_error(text: str, parse: Any) -> None:
 @pytest.mark.parametrize("text", ["1,,2", "0.5..1.5", "1..x", "[1", ","])
 def test_a_sweep_that_is_no_list_shows_one(text: str) -> None:
     with pytest.raises(OverrideError) as caught:
-        scenario.parse_sweeps([f"vms.db.vcpus={text}"])
+        parse_sweeps([f"vms.db.vcpus={text}"])
     (mistake,) = caught.value.mistakes
     assert (mistake.code, mistake.value) == ("bad-override", text)
     assert mistake.hint == "for example vms.db.vcpus=1,2,4 or vms.db.vcpus=1..4"

@@ -45,6 +45,7 @@ from hypertwin.plan.refresh.present import Present
 from hypertwin.results.answers import Answer
 from hypertwin.runs.runner import running
 from hypertwin.scenario import Given, Scenario
+from hypertwin.scenario.overrides import by_path
 
 if TYPE_CHECKING:
     from hypertwin.records.move import MoveFields
@@ -115,7 +116,7 @@ class _Request:
             fail("one-of", "to", "nothing given", ", ".join(TITLES), "choose a target, such as proxmox")
         if options.target is not None and options.reuse_hosts:
             fail("one-of", "target", str(options.target), "`target` or `reuse_hosts`", "leave one of them out")
-        scenario = scenarios.load(given, scenarios.by_path(options.overrides))
+        scenario = scenarios.load(given, by_path(options.overrides))
         scenario.with_overrides(options.settings)
         scenario = with_off(scenario) if options.with_off else scenario
         settings = {path: value for path, value in options.settings.items() if path != "run.replications"}

@@ -43,6 +43,7 @@ from hypertwin.plan.powered_off import with_off
 from hypertwin.results.answers import Answer
 from hypertwin.runs.runner import Runner, running
 from hypertwin.scenario import Given, Scenario
+from hypertwin.scenario.overrides import by_path
 
 if TYPE_CHECKING:
     from hypertwin.records.placement import PlanFields
@@ -435,7 +436,7 @@ def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, A
 
 def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
     """Parse and check the request."""
-    scenario = scenarios.load(path, scenarios.by_path(options.overrides))
+    scenario = scenarios.load(path, by_path(options.overrides))
     settings = options.settings
     scenario.with_overrides(settings)  # refused here; replications are the judge's alone
     scenario = scenario.with_overrides({path: value for path, value in settings.items() if path != "run.replications"})

@@ -25,6 +25,7 @@ from hypertwin.plan.refresh.planning import Choice, Part, Planner, mixes
 from hypertwin.plan.refresh.present import Present, growth
 from hypertwin.plan.refresh.speed import Speed
 from hypertwin.scenario import Given, space
+from hypertwin.scenario.overrides import by_path
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Request:
         paths = [] if named is None else [named] if isinstance(named, str) or not isinstance(named, Sequence) else named
         types = host_type.read(list(paths))
         prices = None if options.prices is None else cost_prices.read(options.prices)
-        scenario = scenarios.load(given, scenarios.by_path(options.overrides))
+        scenario = scenarios.load(given, by_path(options.overrides))
         scenario.with_overrides(options.settings)
         if options.with_off:
             scenario = with_off(scenario)
