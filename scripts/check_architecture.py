@@ -29,7 +29,7 @@ CRATES: dict[str, set[str]] = {
     "cluster": set(),
     "models": {"sharing", "cluster"},
     "engine": {"models", "kernel", "cluster", "sharing"},
-    "lab": {"documents", "kernel"},
+    "lab": {"kernel"},
     "python": {"engine", "cluster", "lab"},
     "browser": {"engine", "cluster"},
     "bench": {"kernel", "engine", "cluster"},
