@@ -28,6 +28,7 @@ check: checked-core ## style, types, and for a minute the tests nearest to what 
 	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
 	@scripts/step "python types" $(BIN)/dmypy --status-file $(VENV)/dmypy.json run --timeout 3600 -- --no-error-summary
 	@scripts/step "words" $(BIN)/python scripts/check_words.py
+	@scripts/step "rooms" $(BIN)/lint-imports --no-cache
 	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "rust format" cargo fmt --all --check
 	@$(BIN)/python scripts/nearest_tests.py $(if $(BASE),--base $(BASE))
@@ -60,6 +61,7 @@ lint-python: $(STAMPS)/packages
 	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
 	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
 	@scripts/step "python types" $(BIN)/mypy --no-error-summary
+	@scripts/step "rooms" $(BIN)/lint-imports --no-cache
 	@scripts/step "words" $(BIN)/python scripts/check_words.py
 	@scripts/step "page" $(BIN)/python scripts/check_page.py
 

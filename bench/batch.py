@@ -27,7 +27,7 @@ from typing import Any
 
 import hypertwin
 from hypertwin import _core
-from hypertwin.execution.runner import Run, running
+from hypertwin.runs.runner import Run, running
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "peers")]

@@ -19,8 +19,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from hypertwin import _core
 from hypertwin.cli.main import run as hypertwin
-from hypertwin.report import browser_core
 from hypertwin.scenario import load
+from hypertwin.show import browser_core
 
 CHANGES = 40
 HOST = "sockets: 2, cores_per_socket: 16, clock: 2.6 GHz, memory_per_node: 512 GiB, hypervisor: esxi-8.0"

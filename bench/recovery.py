@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 import hypertwin
-from hypertwin import run
 from hypertwin.calibration.calibrate import Calibration
-from hypertwin.report.metric_path import MetricPath, parse
+from hypertwin.metrics.metric_path import MetricPath, parse
+from hypertwin.runs import simulation
 
 SCENARIO = Path(__file__).resolve().parents[1] / "studies" / "monster-vm" / "scenario.yaml"
 
@@ -68,12 +68,12 @@ def measurements(seed: int, true: dict[str, float]) -> str:
     overrides = {**true, "workloads.hospital.cpu.mean": f"{true['workloads.hospital.cpu.mean']} ms"}
     settings = {"run.duration": "60 s", "run.warmup": "3 s", "run.replications": 1}
     points = [
-        run.Point(
+        simulation.Point(
             point, hypertwin.load(SCENARIO, {**overrides, **settings, **point, "run.seed": 1_000_000 * seed + row})
         )
         for row, point in enumerate(POINTS, 1)
     ]
-    reports = run.run_points(points).points
+    reports = simulation.run_points(points).points
     metrics: list[MetricPath] = [parse(metric, points[0].scenario, metric) for metric in METRICS]
     lines = [",".join([*POINTS[0], *METRICS])]
     for point, report in zip(POINTS, reports, strict=True):

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 import hypertwin
-from hypertwin.answers import Answer, Plot
 from hypertwin.arguments import fields_of
-from hypertwin.execution.options import Runs
 from hypertwin.plan.placement.options import Moving
+from hypertwin.results.answers import Answer, Plot
+from hypertwin.runs.options import Runs
 
 HEAD = """\
 # The Python API

@@ -1,4 +1,4 @@
-"""Build the core for pages, python/hypertwin/report/core.wasm, where Rust's target for WebAssembly is or can be added.
+"""Build the core for pages, python/hypertwin/show/core.wasm, where Rust's target for WebAssembly is or can be added.
 
 The same sources and compiler give the same bytes in any folder. Elsewhere a note says what is missing, and nothing
 fails: only pages that simulate need the module. The build fails if the module is larger than pages allow.
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILT = ROOT / "python" / "hypertwin" / "report" / "core.wasm"
+BUILT = ROOT / "python" / "hypertwin" / "show" / "core.wasm"
 TARGET = "wasm32-unknown-unknown"
 PROFILE = "browser"
 

@@ -1,7 +1,8 @@
-"""Keep the direction of dependencies in Rust and in Python, functions short enough to read, and comments narrow.
+"""Keep the direction of dependencies in Rust and the page, the base install light, functions and comments readable.
 
-Crates are checked by `cargo metadata`, modules by their imports: no circle between files or folders, and inside the
-largest rooms one direction. A new edge is a design decision: docs/ARCHITECTURE.md says why, then it is allowed here.
+Crates are checked by `cargo metadata`, files and folders by their imports: no circle, and inside the largest rooms one
+direction. The rooms of Python are contracts of import-linter, in pyproject.toml. A new edge is a design decision:
+docs/ARCHITECTURE.md says why, then it is allowed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import comments
+import hypertwin
 import import_graph
 from hypertwin.extras import PACKAGES
 
@@ -27,202 +29,14 @@ CRATES: dict[str, set[str]] = {
     "cluster": set(),
     "models": {"sharing", "cluster"},
     "engine": {"models", "kernel", "cluster", "sharing"},
-    "lab": {"documents", "kernel"},
+    "lab": {"kernel"},
     "python": {"engine", "cluster", "lab"},
     "browser": {"engine", "cluster"},
     "bench": {"kernel", "engine", "cluster"},
 }
 """What each crate may use. The kernel has never heard of a VM, and models know no calendar."""
 
-FOR_ALL = ("naming", "records")
-"""Names that are typed, and types that are nothing at runtime: what any module may import."""
-
 PREFIX = "hypertwin-"
-
-MODULES: dict[str, set[str]] = {
-    "errors": {"_core"},
-    "naming": set(),
-    "migrate": {"comparison", "errors", "ingest", "naming", "report", "yaml_file"},
-    "__main__": {"cli"},
-    "arguments": {"errors"},
-    "extras": {"errors"},
-    "reports": {"documents", "model_error", "_core"},
-    "frame": {"documents", "extras", "reports"},
-    "documents": set(),
-    "bands": {"documents", "_core"},
-    "judgement": {"bands", "documents", "report", "_core"},
-    "reading": set(),
-    "apportion": set(),
-    "answers": {"arguments", "documents", "report", "writing", "errors", "_core"},
-    "remarks": {"documents", "report", "scenario", "virtual_numa", "errors", "_core"},
-    "result": {"answers", "arguments", "documents", "frame", "judgement", "remarks", "report", "reports", "scenario"},
-    "parts": set(),
-    "writing": {"errors"},
-    "yaml_file": {"reading", "errors"},
-    "yaml_writing": {"yaml_file"},
-    "language": {"_core"},
-    "scenario": {
-        "arguments",
-        "language",
-        "parts",
-        "yaml_file",
-        "yaml_writing",
-        "writing",
-        "errors",
-        "ingest",
-        "pool_presets",
-        "_core",
-    },
-    "space": {"documents", "language", "scenario", "_core"},
-    "pool_presets": {"documents", "yaml_file", "errors"},
-    "docs": {"_core"},
-    "drives": {"arguments", "documents", "language", "errors", "_core"},
-    "execution": {"arguments", "documents", "errors", "extras", "scenario", "writing", "_core"},
-    "effort": {"scenario", "errors", "_core"},
-    "settle": {"effort", "documents", "scenario", "_core"},
-    "run": {
-        "settle",
-        "arguments",
-        "documents",
-        "effort",
-        "execution",
-        "model_error",
-        "scenario",
-        "space",
-        "result",
-        "reports",
-        "errors",
-        "_core",
-    },
-    "model_error": {"documents", "library", "yaml_file", "errors", "_core"},
-    "library": {"yaml_file", "scenario", "language", "errors"},
-    "published": {"library"},
-    "yaml_fields": {"yaml_file", "errors"},
-    "cost": {"documents", "yaml_fields", "yaml_file", "errors"},
-    "studies": {
-        *(
-            "execution",
-            "library",
-            "documents",
-            "scenario",
-            "run",
-            "virtual_numa",
-            "plan",
-            "yaml_file",
-            "errors",
-            "_core",
-        ),
-    },
-    "virtual_numa": {"arguments", "language", "documents", "scenario", "errors", "_core"},
-    "report": {
-        *("bands", "documents", "frame", "reports", "errors", "scenario", "language", "drives"),
-        "model_error",  # a page that simulates has the twin's own error
-    },
-    "ingest": {
-        "apportion",
-        "documents",
-        "reading",
-        "yaml_file",
-        "yaml_writing",
-        "writing",
-        "errors",
-        "extras",
-        "language",
-        "_core",
-    },
-    "diagnosis": {
-        *("documents", "scenario", "language", "_core", "run", "settle", "virtual_numa", "report", "ingest", "errors"),
-        *("bands", "extras", "result"),
-        *("execution", "frame"),
-        "plan",  # where machines restart is counted in one place
-    },
-    "calibration": {
-        "model_error",
-        *("arguments", "extras", "documents", "execution", "scenario", "language", "run"),
-        *("answers", "report", "reading", "yaml_file", "errors", "frame", "_core"),
-        "ingest",  # results of storage benchmarks are measured points
-    },
-    "benchmark": {
-        *("answers", "arguments", "documents", "errors", "execution", "extras", "frame", "_core"),
-        *("calibration", "ingest", "report", "run", "scenario"),
-        *("reading", "writing", "yaml_fields", "yaml_file", "yaml_writing"),
-        *("model_error", "lab"),  # kinds of figures; ticks of Linux
-    },
-    "comparison": {"documents", "report", "ingest"},
-    "plan": {
-        "extras",  # the verdict on failures needs one
-        "model_error",
-        *("bands", "cost", "published"),  # what hosts are bought by
-        *(
-            "apportion",
-            "arguments",
-            "documents",
-            "execution",
-            "scenario",
-            "language",
-            "run",
-            "settle",
-            "virtual_numa",
-            "report",
-            "errors",
-            "frame",
-            "_core",
-        ),
-        "answers",
-        "judgement",
-        *("space", "yaml_file"),  # limits of clusters are a file
-        "yaml_writing",  # a plan is a scenario that others read
-    },
-    "lab": {
-        *("documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"),
-        "calibration",  # this machine's disk is fitted to what was measured of it
-    },
-    "cli": {
-        *("documents", "scenario", "run", "virtual_numa", "frame", "errors", "extras", "writing", "studies", "report"),
-        *(
-            "_core",
-            "arguments",
-            "execution",
-            "ingest",
-            "diagnosis",
-            "benchmark",
-            "calibration",
-            "cost",
-            "plan",
-            "lab",
-            "library",
-            "language",
-            "comparison",
-        ),
-        *("drives", "effort", "migrate", "parts", "pool_presets", "questions", "remarks", "result", "yaml_file"),
-        "serve",
-    },
-    "serve": {  # it gets the table of commands from cli, and starts commands as processes
-        *("errors", "execution", "ingest", "questions", "reading", "report", "reports", "result", "scenario"),
-        *("writing", "yaml_file", "_core"),
-    },
-    "questions": {  # the command line's peer
-        *(
-            "answers",
-            "arguments",
-            "documents",
-            "scenario",
-            "result",
-            "run",
-            "virtual_numa",
-            "errors",
-            "extras",
-            "studies",
-            "report",
-            "execution",
-        ),
-        *("ingest", "diagnosis", "plan", "library", "comparison", "pool_presets", "_core"),
-    },
-    # hypertwin/__init__.py: the public API
-    "": {"benchmark", "answers", "scenario", "result", "run", "calibration", "plan", "errors", "drives", "questions"},
-}
-"""What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
-
 
 FLOORS: dict[str, list[str]] = {
     "crates/engine/src": [
@@ -236,35 +50,12 @@ FLOORS: dict[str, list[str]] = {
         "islands",
         "sampled_run driver lib",
     ],
-    "python/hypertwin/diagnosis": [
-        "words evidence twin",
-        "subjects",
-        "snapshot",
-        "case",
-        "rule moves",
-        "rules causes memory",
-        "remedies guide overview nearest",
-        "what_if",
-        "__init__",
-        "simulated",
-    ],
-    "python/hypertwin/report": [
-        "words",
-        "ready points table files metrics view browser_core",
-        "page metric_path terminal xlsx",
-        "conditions entities measured movement pools room stations topology",
-        "assumed memory move_target topology_svg",
-        "move_beside",
-        "benchmark calibration capacity coding compared comparison density devices diagnosis durability guests lab"
-        " measured_disk move placement presets refresh simulation sizing cache telemetry",
-        "simulation_page",
-        "registry __init__",
-    ],
+    "web/src": ["model", "lib theme source", "charts", "components", "live", "app serve", "main"],
 }
 """Files and folders of a room from the ground up. Each uses what lies below it, nothing beside or above."""
 
 OF_EXTRAS = (
-    *("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "execution/dask.py"),
+    *("ingest/", "calibration/least_squares.py", "calibration/io_points.py", "runs/dask.py"),
     *("plan/placement/", "plan/refresh/", "plan/moving/", "diagnosis/moves.py"),
     "benchmark/imported.py",
     *("serve/app.py", "serve/server.py"),
@@ -290,8 +81,8 @@ def main() -> int:
     )
     package = ROOT / "python" / "hypertwin"
     graphs = {path.relative_to(ROOT): import_graph.rust(path) for path in sorted(ROOT.glob("crates/*/src"))}
-    graphs[package.relative_to(ROOT)] = import_graph.python(package)
-    broken = [*wrong_crates(metadata), *wrong_imports(package), *long_functions(package), *unlisted_tests()]
+    graphs[Path("web/src")] = import_graph.typescript(ROOT / "web" / "src")
+    broken = [*wrong_crates(metadata), *public_names(package), *long_functions(package), *unlisted_tests()]
     broken += [line for root, graph in graphs.items() for line in circles(root, graph)]
     for room in FLOORS:
         root = next(root for root in graphs if Path(room).is_relative_to(root))
@@ -327,24 +118,19 @@ def unlisted_tests() -> Iterator[str]:
                 yield f"{program.relative_to(ROOT)}: mod {file.stem}; is missing"
 
 
-def wrong_imports(package: Path) -> Iterator[str]:
-    """Imports between the package's modules that are not allowed."""
+def public_names(package: Path) -> Iterator[str]:
+    """Imports of public names by the package itself: import-linter does not see which module they come from."""
     for file in sorted(package.rglob("*.py")):
-        relative = file.relative_to(package)
-        module = relative.parts[0].removesuffix(".py").replace("__init__", "")
-        if module not in MODULES:
-            yield f"{relative}: unknown module; say in scripts/check_architecture.py what it may import"
-            continue
-        for line, imported in imports(file, package.name):
-            if imported not in (module, *FOR_ALL) and imported not in MODULES[module]:
-                allowed = ", ".join(sorted(MODULES[module])) or "none"
-                yield f"{relative}:{line}: {module or '__init__'} imports {imported}; allowed: {allowed}"
+        asks = f"from {package.name} import" in file.read_text(encoding="utf-8")
+        for name in import_graph.imported(file) if asks else ():
+            if name.rpartition(".")[0] == package.name and name.rpartition(".")[2] in hypertwin.__all__:
+                yield f"{file.relative_to(package)} imports {name}: name the module that defines it"
 
 
 def heavy_imports(package: Path) -> Iterator[str]:
     """Packages of extras that the base install would import, and the file by which it does."""
     extras = {name for names in PACKAGES.values() for name in names}
-    graph = import_graph.python(package, at_once=True)
+    graph = import_graph.python(package)
     waiting = [file for file in graph if file in BASE or not file.startswith(OF_EXTRAS)]
     seen = set(waiting)
     while waiting:
@@ -387,25 +173,6 @@ def long_functions(package: Path) -> Iterator[str]:
                 lines = node.end_lineno - node.lineno + 1
                 if lines > LONGEST_FUNCTION:
                     yield f"{file.relative_to(package)}:{node.lineno}: {node.name} has {lines} lines"
-
-
-def imports(file: Path, package: str) -> Iterator[tuple[int, str]]:
-    """(line, first module below the package) of every import from the package, inside functions too."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module == package:
-            names = [f"{package}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            names = [node.module or ""]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{package}.(relative import)"]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == package and len(parts) > 1:
-                yield node.lineno, parts[1]
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WEB = ROOT / "web"
 BUILT = ROOT / "python" / "hypertwin"
-BUNDLES = {"page": "report/page", "serve": "serve/app"}
+BUNDLES = {"page": "show/page", "serve": "serve/app"}
 """Script and style of each mode of the build, below the package and without the ending."""
 FILES = tuple(f"{name}.{ending}" for name in BUNDLES.values() for ending in ("js", "css"))
 SETTINGS = ("package-lock.json", "package.json", "tsconfig.json", "vite.config.ts")

@@ -40,7 +40,7 @@ LEFT_OUT = (
     *("crates/cluster/tests/", "crates/engine/tests/", "crates/kernel/tests/", "crates/models/tests/"),
 )
 """Folders and files whose words are not the project's, or are made from others that are read."""
-COMPUTERS = {"lab", "execution", "lab_cpu", "lab_disk", "lab_vm", "lab_profile", "lab-vm", "guests", "coding", "store"}
+COMPUTERS = {"lab", "runs", "lab_cpu", "lab_disk", "lab_vm", "lab_profile", "lab-vm", "guests", "coding", "store"}
 """Files and folders in which a machine is the computer that runs hypertwin, and no VM."""
 
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hypertwin import run, virtual_numa, writing
 from hypertwin.cli import output, progress
-from hypertwin.report import comparison, files, registry, simulation
-from hypertwin.report.simulation_page import Mark
+from hypertwin.files import writing
+from hypertwin.runs import simulation as run
+from hypertwin.scenario import virtual_numa
+from hypertwin.show import comparison, files, registry, simulation
+from hypertwin.show.simulation_page import Mark
 from hypertwin.studies import judge
 from hypertwin.studies.study import find
 

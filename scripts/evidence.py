@@ -18,14 +18,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hypertwin import _core, library, writing
+from hypertwin import _core, library
 from hypertwin.cli import progress
 from hypertwin.documents.validation import Row
+from hypertwin.files import writing
 from hypertwin.model_error import evidence as errors_of_evidence
 from hypertwin.model_error import kinds
 from hypertwin.model_error.coverage import Coverage, coverage
 from hypertwin.model_error.interval import MIN_SOURCES, factors
-from hypertwin.report import comparison
+from hypertwin.show import comparison
 from hypertwin.studies import judge, record
 from hypertwin.studies.record import Drift
 from hypertwin.studies.study import Study, chosen

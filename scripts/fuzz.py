@@ -120,7 +120,7 @@ def _fuzz(name: str, flags: Sequence[str]) -> None:
     """Fuzz one target in this process, which ends with it."""
     import atheris
 
-    rooms = ("ingest", "calibration", "comparison", "lab", "plan.capacity.limits", "yaml_file")
+    rooms = ("ingest", "calibration", "comparison", "lab", "plan.capacity.limits", "files.yaml_file")
     with atheris.instrument_imports(include=[f"hypertwin.{room}" for room in rooms]):
         target = _targets()[name]
     mutation = importlib.import_module("tests.fuzz.mutation")

@@ -8,13 +8,15 @@ import api_page
 import completions
 import notebook
 import record_types
+import scenario_page
 import scenario_types
 import typescript
-from hypertwin import docs, errors, pool_presets
+from hypertwin import errors
 from hypertwin.cli import symptoms
 from hypertwin.cost import rules
 from hypertwin.diagnosis import guide
-from hypertwin.report import metrics
+from hypertwin.metrics import catalogue
+from hypertwin.scenario import pool_presets
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -26,9 +28,9 @@ def pages() -> dict[Path, str]:
         DOCS / "api.md": api_page.to_markdown(),
         DOCS / "errors.md": errors.to_markdown(),
         DOCS / "licences.md": rules.to_markdown(),
-        DOCS / "metrics.md": metrics.to_markdown(),
+        DOCS / "metrics.md": catalogue.to_markdown(),
         DOCS / "presets.md": pool_presets.to_markdown(),
-        DOCS / "scenario.md": docs.to_markdown(),
+        DOCS / "scenario.md": scenario_page.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),
         DOCS / "symptoms.md": symptoms.to_markdown(),
         ROOT / "python" / "hypertwin" / "parts.py": scenario_types.module(),

@@ -1,8 +1,8 @@
-"""Which file imports which, in a Rust crate and in a Python package, and the circles among them.
+"""Which file imports which, in a Rust crate, a Python package and the page's TypeScript, and the circles among them.
 
-A file is named by its path below the root of its crate or package. Rust is read by its paths (`use` trees, and paths
-that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by its imports,
-those inside functions too, unless asked for what is imported at once.
+A file is named by its path below the root of its crate, package or folder. Rust is read by its paths (`use` trees, and
+paths that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by the
+imports that loading a file runs; TypeScript by its relative imports, those of types too, without files of tests.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 Graph = dict[str, set[str]]
@@ -22,6 +23,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 USE = re.compile(r"^[ \t]*(pub(?:\([^)]*\))?\s+)?use\s+([\w:{},*\s]+);", re.MULTILINE)
 PATH = re.compile(r"(?<![\w:$])((?:crate|self|super)(?:::\w+)+)")
 TOKEN = re.compile(r"\w+|::|[{},*]")
+FROM = re.compile(r"""\b(?:from|import)[\s(]*["'](\.{1,2}/[^"']+)["']""")
 MOST_EXPORTS = 8
 """Re-exports of re-exports that are followed."""
 
@@ -105,34 +107,49 @@ def _use_tree(text: str) -> Iterator[Module]:
             named = True
 
 
-def python(package: Path, at_once: bool = False) -> Graph:
-    """Imports between the files of a package, by absolute names; `at_once`: only those that loading a file runs."""
-    files = {
-        _python_module(path, package): path for path in sorted(package.rglob("*.py*")) if path.suffix in {".py", ".pyi"}
-    }
+def python(package: Path) -> Graph:
+    """Imports between the files of a package, by absolute names, that loading a file runs."""
+    files = {_python_module(path, package): path for path in sorted(package.rglob("*.py"))}
     graph: Graph = {}
     for module, path in files.items():
-        names = set(imported(path, at_once))
+        names = set(imported(path, at_once=True))
         targets = {name if name in files else name.rpartition(".")[0] for name in names} & files.keys()
         graph[_name(path, package)] = {_name(files[target], package) for target in targets - {module}}
     return graph
 
 
-def imported(path: Path, at_once: bool = False) -> Iterator[str]:
-    """Names that a file imports, those from a module with the module in front; `at_once` as for `python`."""
+@cache
+def imported(path: Path, at_once: bool = False) -> tuple[str, ...]:
+    """Names that a file imports, with their module in front; `at_once`: only those that loading the file runs."""
+    names = list[str]()
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
         if at_once and isinstance(node, ast.FunctionDef):
             continue
         if at_once and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             waiting += node.orelse
         else:
-            waiting += ast.iter_child_nodes(node)
+            waiting += (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+    return tuple(names)
+
+
+def typescript(source: Path) -> Graph:
+    """Imports between the files of a folder."""
+    files = {_name(path, source): path for path in sorted(source.rglob("*.ts*")) if ".test." not in path.name}
+    endings = {(source / name).resolve().with_suffix(""): name for name in files}
+    return {
+        name: {
+            endings[target]
+            for found in FROM.findall(path.read_text(encoding="utf-8"))
+            if (target := (path.parent / found).resolve()) in endings
+        }
+        for name, path in files.items()
+    }
 
 
 def _python_module(path: Path, package: Path) -> str:

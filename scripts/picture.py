@@ -14,8 +14,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from hypertwin import _core
-from hypertwin.report import comparison
-from hypertwin.report.page import Page, made_now
+from hypertwin.show import comparison
+from hypertwin.show.page import Page, made_now
 from hypertwin.studies import judge
 from hypertwin.studies.study import find
 

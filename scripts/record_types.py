@@ -1,8 +1,8 @@
 """Documents of commands as attributes of answers, python/hypertwin/records/*.pyi, for editors and type checkers.
 
-Answers make the keys of their documents attributes, too (`hypertwin.answers`). Each TypedDict of `hypertwin.documents`
-becomes a class of the same name with these attributes, and a class `...Fields` that an answer itself derives from.
-There is nothing at runtime: modules import these where `TYPE_CHECKING` is true.
+Answers make the keys of their documents attributes, too (`hypertwin.results.answers`). Each TypedDict of
+`hypertwin.documents` becomes a class of the same name with these attributes, and a class `...Fields`
+that an answer itself derives from. There is nothing at runtime: modules import these where `TYPE_CHECKING` is true.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hypertwin import _core, pool_presets
+from hypertwin import _core
+from hypertwin.scenario import pool_presets
 
 HEAD = '''\
 """The sections of a scenario as types, for editors and type checkers; at runtime they are plain dicts.

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = ROOT / "web" / "src" / "model"
 SOURCES = {
-    MODEL / "view.ts": ("python/hypertwin/report/view.py",),
+    MODEL / "view.ts": ("python/hypertwin/show/view.py",),
     MODEL / "page.ts": ("python/hypertwin/documents/page.py",),
     MODEL / "simulation" / "document.ts": (
         "python/hypertwin/documents/simulation.py",

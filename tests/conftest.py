@@ -21,8 +21,8 @@ from tests.unpacked import unpacked_here
 
 from hypertwin import _core
 from hypertwin.errors import ScenarioError
-from hypertwin.execution import runner, task
 from hypertwin.ingest import parquet_table
+from hypertwin.runs import runner, task
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -156,7 +156,7 @@ def needs(*tools: str | Path) -> None:
 
 def browser_core() -> Path:
     """The core for pages, if Rust can build it here; set-up says why it cannot."""
-    core = ROOT / "python" / "hypertwin" / "report" / "core.wasm"
+    core = ROOT / "python" / "hypertwin" / "show" / "core.wasm"
     only_where(core.is_file(), "there is no core for pages: Rust has no target for WebAssembly")
     return core
 

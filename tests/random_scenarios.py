@@ -363,7 +363,7 @@ def _set_load(data: Data, wanted: float) -> None:
 
 
 def _events_per_s(data: Data) -> float:
-    """Events of open workloads, as `hypertwin.effort` reckons them."""
+    """Events of open workloads, as `hypertwin.runs.effort` reckons them."""
     per_s = 0.0
     for vm in data["vms"].values():
         work = data["workloads"][vm["workload"]]

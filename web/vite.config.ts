@@ -70,7 +70,7 @@ export default defineConfig({
   },
   build: {
     target: "es2022",
-    outDir: join(here, "../python/hypertwin/report"),
+    outDir: join(here, "../python/hypertwin/show"),
     emptyOutDir: false,
     copyPublicDir: false,
     cssCodeSplit: false,

@@ -8,43 +8,39 @@ docs/api.md has every function.
 
 | file | contents |
 |---|---|
-| `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; meaning of a scenario |
-| `yaml_writing.py`, `yaml_fields.py` | scenarios as YAML text; small YAML files with fixed keys |
-| `parts.py` | the sections of a scenario as types |
-| `questions.py` | the commands of the command line, as functions |
-| `run.py`, `reports.py` | sweeps and replications; the reports of points |
-| `effort.py` | estimated work of a run |
-| `settle.py` | duration of a run with `auto` times |
-| `arguments.py` | arguments of functions, checked against their annotations |
-| `answers.py` | results of functions: document, table, page |
-| `bands.py`, `judgement/` | bands of figures, and the meaning of a whole result |
-| `model_error/` | intervals with the twin's own error |
-| `result.py`, `frame.py`, `remarks.py` | measured figures of a simulation, as tables, and its notes |
-| `virtual_numa.py`, `space.py` | virtual NUMA; capacity of pools |
-| `drives.py`, `pool_presets.py` | drives and pools by name |
-| `execution/` | engines of simulations, and the result cache |
-| `naming.py`, `migrate.py` | names typed by users, old and new; old names in files |
-| `errors.py`, `extras.py` | errors by code; packages of extras |
-| `reading.py`, `writing.py` | reads without blocking; atomic writes |
-| `apportion.py` | share of each VM in the measured use of its host |
-| `ingest/` | readers of other systems' inventories and telemetry |
-| `plan/`, `calibration/`, `studies/`, `diagnosis/`, `lab/` | one kind of question to the twin each |
-| `benchmark/` | benchmark campaigns on the user's VMs |
-| `cost/` | rules of licences, the user's prices, costs over years |
-| `comparison/` | two results of one command, figure by figure |
-| `published/` | published throughput and power of hosts, by CPU model |
-| `library/` | examples, studies, presets and published figures, which come with the package |
-| `documents/`, `records/` | the JSON documents that commands print, as types |
-| `report/`, `cli/`, `__main__.py` | results as tables, files and pages; the command line |
+The rooms, from the command line down. Each uses only rooms below it (`[tool.importlinter]` in pyproject.toml).
+
+| room | contents |
+|---|---|
+| `cli/`, `__main__.py` | the command line |
 | `serve/` | the server for browsers |
-| `docs.py` | the reference of the scenario file |
+| `questions.py` | the commands of the command line, as functions |
+| `studies/`, `benchmark/` | published studies; benchmark campaigns on the user's VMs |
+| `diagnosis/`, `lab/` | findings from telemetry or a simulation; measurements of this computer |
+| `plan/`, `calibration/` | capacity, placement, sizing, purchases and moves; parameters fitted to measurements |
+| `comparison/` | two results of one command, figure by figure; old names in files |
+| `runs/` | sweeps and replications, their engines, and the result cache |
+| `results/` | results of functions: document, table, page, notes |
+| `show/` | results as tables, files and pages |
+| `judgement/` | the meaning of a whole result |
+| `metrics/` | figures of a result: names, paths, bands, words, rows |
+| `scenario/` | loading and overriding; drives, presets, capacity of pools, virtual NUMA |
+| `ingest/` | readers of other systems' inventories and telemetry |
+| `model_error/` | intervals with the twin's own error |
+| `published/`, `cost/` | published throughput and power of hosts; licences, prices, costs over years |
+| `library/` | examples, studies, presets and published figures, which come with the package |
+| `language.py` | meaning of a scenario, from the core |
+| `files/` | reads without blocking; atomic writes; YAML |
+| `arguments.py`, `extras.py` | arguments of functions, checked; packages of extras |
+| `documents/`, `records/` | the JSON documents that commands print, as types |
+| `parts.py` | the sections of a scenario as types |
+| `naming.py`, `errors.py` | names typed by users, old and new; errors by code |
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hypertwin.answers import Answer, Record
     from hypertwin.benchmark.answer import (
         Benchmark,
         Ready,
@@ -55,7 +51,6 @@ if TYPE_CHECKING:
         run_benchmark,
     )
     from hypertwin.calibration.calibrate import Calibration, calibrate
-    from hypertwin.drives import devices
     from hypertwin.errors import HypertwinError, RunError, ScenarioError, SourceError
     from hypertwin.plan.density import Density, density
     from hypertwin.plan.moving.answer import Moved, plan_move
@@ -85,16 +80,18 @@ if TYPE_CHECKING:
         validate,
         vnuma,
     )
-    from hypertwin.result import Result
+    from hypertwin.results.answers import Answer, Record
+    from hypertwin.results.simulation import Result
     from hypertwin.scenario import Scenario, load
+    from hypertwin.scenario.drives import devices
 else:
     _NAMES = {
-        "answers": "Answer Record",
+        "results.answers": "Answer Record",
         "benchmark.answer": (
             "Benchmark Ready check_benchmark import_benchmark predict_benchmark report_benchmark run_benchmark"
         ),
         "calibration.calibrate": "Calibration calibrate",
-        "drives": "devices",
+        "scenario.drives": "devices",
         "errors": "HypertwinError RunError ScenarioError SourceError",
         "plan.density": "Density density",
         "plan.placement.planning": "Planned plan_balance plan_evacuate plan_place plan_survive",
@@ -105,7 +102,7 @@ else:
             "diagnose durability example examples import_cluster presets schema simulate size "
             "telemetry validate vnuma"
         ),
-        "result": "Result",
+        "results.simulation": "Result",
         "scenario": "Scenario load",
     }
     _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

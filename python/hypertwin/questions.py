@@ -2,6 +2,9 @@
 
 `simulate`, `density`, `calibrate` and the plans are in their own modules. Arguments are the options of the command of
 the same name. The path of an argument's problem is the argument's name.
+
+No function has the name of a module: `vnuma` and `virtual_numa.py`, `compare` and `comparison/`. A function would
+hide the module.
 """
 
 from __future__ import annotations
@@ -14,9 +17,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, cast
 
-from hypertwin import _core, run, scenario, virtual_numa
-from hypertwin import pool_presets as pools
-from hypertwin.answers import Answer, Document
+from hypertwin import _core, scenario
 from hypertwin.arguments import asks, asks_alone, checked
 from hypertwin.documents import capacity as capacities
 from hypertwin.documents import compare as comparisons
@@ -27,14 +28,17 @@ from hypertwin.documents import validation
 from hypertwin.documents.presets import Preset
 from hypertwin.errors import fail
 from hypertwin.extras import needs
-from hypertwin.library import example as examples_of
 from hypertwin.plan import durability as schemes
 from hypertwin.plan import failover
 from hypertwin.plan import repair as recovery
 from hypertwin.plan import size as sizing
 from hypertwin.plan.capacity import options as capacity_options
-from hypertwin.result import Result
-from hypertwin.scenario import Given, Scenario
+from hypertwin.results.answers import Answer, Document
+from hypertwin.results.simulation import Result
+from hypertwin.runs import simulation
+from hypertwin.scenario import Given, Scenario, virtual_numa
+from hypertwin.scenario import example as examples_of
+from hypertwin.scenario import pool_presets as pools
 
 if TYPE_CHECKING:
     import polars
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
     from hypertwin.records.diagnosis import DocumentFields as DiagnosisFields
     from hypertwin.records.plan import AdvisedLayoutFields, DurabilityDocumentFields, SizingFields
     from hypertwin.records.telemetry import TelemetryFields
-    from hypertwin.run import LabelledProgress, Progress
+    from hypertwin.runs.simulation import LabelledProgress, Progress
 else:  # attributes for type checkers only
     CapacityFields = ComparisonFields = DiagnosisFields = AdvisedLayoutFields = object
     DurabilityDocumentFields = SizingFields = TelemetryFields = object
@@ -67,7 +71,7 @@ def _explained(ask: Callable[P, Result]) -> Callable[P, Result]:
     return asked
 
 
-simulate = _explained(run.simulate)
+simulate = _explained(simulation.simulate)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +99,7 @@ class Layout(Document[plans.AdvisedLayout], AdvisedLayoutFields):
 
     def svg(self) -> str:
         """Return a drawing of the layout on its host, as SVG text."""
-        from hypertwin.report import topology_svg
+        from hypertwin.show import topology_svg
 
         return topology_svg.svg(self.document)
 
@@ -229,8 +233,8 @@ def validate(
 
     Raises StudyError for an unknown study or inconsistent files, and ScenarioError.
     """
-    from hypertwin.execution.runner import running
-    from hypertwin.report import comparison
+    from hypertwin.runs.runner import running
+    from hypertwin.show import comparison
     from hypertwin.studies import judge
     from hypertwin.studies.study import chosen
 

@@ -12,8 +12,8 @@ from tests.conftest import ROOT
 from hypertwin import comparison as results
 from hypertwin.plan import durability as plan
 from hypertwin.plan import size
-from hypertwin.report import comparison, registry
-from hypertwin.report.page import Page
+from hypertwin.show import comparison, registry
+from hypertwin.show.page import Page
 
 DOCUMENTS = ROOT / "tests/data/documents"
 

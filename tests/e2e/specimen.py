@@ -7,8 +7,8 @@ import random
 from typing import Any, cast
 
 from hypertwin.documents.page import Made
-from hypertwin.report.page import Page
-from hypertwin.report.view import View
+from hypertwin.show.page import Page
+from hypertwin.show.view import View
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 DRAWING = (

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from hypertwin import _core
-from hypertwin.execution import cache as caches
+from hypertwin.runs import cache as caches
 
 
 def test_list_path_and_gc(cli, tiny, tmp_path):

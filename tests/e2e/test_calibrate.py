@@ -8,12 +8,12 @@ import json
 import pytest
 import yaml
 from tests.conftest import TINY
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 import hypertwin
 from hypertwin.calibration import file as calibration_file
-from hypertwin.report.metric_path import parse
-from hypertwin.report.page import rounded
+from hypertwin.metrics.metric_path import parse
+from hypertwin.show.page import rounded
 
 TRUE = {"workloads.oltp.cpu.mean": "5.1 ms", "workloads.oltp.delay.mean": "7 ms"}
 METRICS = ("groups.db.response_ms.mean", "groups.db.throughput_per_s", "hosts.esx1.usage_pct")

@@ -11,8 +11,8 @@ from tests.conftest import ROOT
 from tests.python.ingest.vmware import rvtools_estate, rvtools_files
 
 import hypertwin
-from hypertwin.report import registry
-from hypertwin.report.table import as_text
+from hypertwin.show import registry
+from hypertwin.show.table import as_text
 
 CLUSTERS = """
 name: estate

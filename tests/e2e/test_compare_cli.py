@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Cli
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 from hypertwin import _core
 

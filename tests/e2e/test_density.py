@@ -6,10 +6,10 @@ import json
 import re
 
 import pytest
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 import hypertwin
-from hypertwin.report.page import rounded
+from hypertwin.show.page import rounded
 
 SHARED_CORE = """
 name: shared-core

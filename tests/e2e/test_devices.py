@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 import hypertwin
-from hypertwin import _core, drives
+from hypertwin import _core
 from hypertwin.documents.devices import Device
-from hypertwin.report import registry
+from hypertwin.scenario import drives
+from hypertwin.show import registry
 
 
 def test_json_has_every_drive_of_the_core_in_numbers(cli):

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from tests.estate import make, rvtools
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 from conftest import Cli
 from hypertwin.ingest import telemetry, telemetry_table
-from hypertwin.report import diagnosis, view
+from hypertwin.show import diagnosis, view
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0", '"><img src=x onerror=alert(1)>', "naïve 机器", "a/b%2F")
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

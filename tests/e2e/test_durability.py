@@ -7,10 +7,10 @@ import re
 
 import pytest
 from tests.conftest import ROOT
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 from hypertwin.plan import durability
-from hypertwin.report.page import rounded
+from hypertwin.show.page import rounded
 
 
 def test_json_has_what_it_holds_for_and_every_usual_scheme(cli):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hypertwin import library
-from hypertwin.library import example
+from hypertwin.scenario import example
 
 NAMES = example.names()
 

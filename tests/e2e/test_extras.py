@@ -13,9 +13,9 @@ from tests.e2e.test_validate import EXACT, HEADER, STUDY
 from tests.python.ingest.kvm import test_proxmox
 from tests.python.ingest.vmware import rvtools_files
 
-from hypertwin import run
 from hypertwin.errors import CODES, MissingExtraError
 from hypertwin.extras import PACKAGES
+from hypertwin.runs import simulation
 
 BLOCKED = f"""
 import sys
@@ -108,7 +108,7 @@ def test_a_missing_extra_is_one_error_and_nothing_is_done(folder, extra, line):
 
 
 def test_python_callers_are_told_too(monkeypatch, tiny):
-    result = run.simulate(tiny)
+    result = simulation.simulate(tiny)
     assert result.to_frame().height
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingExtraError, match=r"a data frame .*\(polars\)[^$]*pip install 'hypertwin\[telemetry\]'"):

@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 from tests.conftest import TINY
 
-from hypertwin import effort, reading, run
 from hypertwin.cli import main
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError, printable, printable_json
+from hypertwin.files import reading
+from hypertwin.runs import effort
+from hypertwin.runs import simulation as run
 
 SHORT = TINY.replace("duration: 4 s, warmup: 1 s", "duration: 1 s, warmup: 0 s")
 ESCAPES = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")

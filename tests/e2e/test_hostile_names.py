@@ -21,7 +21,7 @@ from tests.python.ingest.vmware import esxtop_files, rvtools_files, test_get_sta
 from hypertwin import scenario
 from hypertwin.errors import HypertwinError
 from hypertwin.ingest import outside
-from hypertwin.report import files
+from hypertwin.show import files
 
 NAMES = (
     *("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><script>alert(1)</script>"),

@@ -10,9 +10,8 @@ import pytest
 
 import hypertwin
 from hypertwin import language
-from hypertwin.library import starter
-from hypertwin.library.starter import Storage
-from hypertwin.scenario import loads
+from hypertwin.scenario import loads, starter
+from hypertwin.scenario.starter import Storage
 
 SIZES = (1, 2, 3, 5, starter.MOST_HOSTS)
 KINDS = list(product(starter.NEWEST, Storage))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import needs
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 KERNEL = Path(sys.prefix) / "guest" / "vmlinuz"
 CPU = str(min(os.sched_getaffinity(0)))

@@ -10,9 +10,10 @@ import pytest
 import typer
 from tests.conftest import TINY
 
-from hypertwin import library, writing
+from hypertwin import library
 from hypertwin.cli import catalogue, commands, migrate
 from hypertwin.errors import ScenarioError
+from hypertwin.files import writing
 from hypertwin.studies import study
 
 COMMANDS = (

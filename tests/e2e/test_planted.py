@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from tests.e2e.planted import HEALTHY, PLANTED, Planted, laid_over
 
-from hypertwin import diagnosis, run
+from hypertwin import diagnosis
 from hypertwin.diagnosis.rule import Finding
 from hypertwin.ingest.vmware import esxtop_export
+from hypertwin.runs import simulation
 
 BY_CONFIGURATION = {"odd-wide-vm", "hot-add-wide-vm"}
 """Findings that no telemetry shows."""
@@ -30,7 +31,7 @@ NOT_IN_ESXTOP = {
 def _record(cluster: Mapping[str, Any], folder: Path) -> tuple[Path, list[str]]:
     scenario = folder / "cluster.yaml"
     scenario.write_text(json.dumps(cluster))
-    return scenario, [str(file) for file in esxtop_export.write(run.samples(scenario), folder / "recorded")]
+    return scenario, [str(file) for file in esxtop_export.write(simulation.samples(scenario), folder / "recorded")]
 
 
 def _codes(findings: list[Finding]) -> set[str]:

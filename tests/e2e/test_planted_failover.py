@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import hypertwin
-from hypertwin import diagnosis, run
+from hypertwin import diagnosis
+from hypertwin.runs import simulation
 
 
 @pytest.mark.parametrize("room", [True, False])
@@ -33,7 +34,7 @@ def test_a_cluster_without_room_after_a_failure_is_found_and_loses_those_machine
     scenario.write_text(json.dumps(cluster))
     ha = hypertwin.capacity(scenario)["clusters"]["default"]["ha"]
     found = [each.code for each in diagnosis.diagnose([], cluster=scenario, simulate=False).findings]
-    point = run.simulate(scenario).to_dict()["points"][0]
+    point = simulation.simulate(scenario).to_dict()["points"][0]
     lost = {each["vm"] for each in point.get("unplaced") or []}
     assert ("cluster-without-failover-capacity" in found) is not room
     assert ha["can_power_on"] is room

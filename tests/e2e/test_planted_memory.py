@@ -10,9 +10,10 @@ from typing import Any
 
 from tests.e2e.planted import HEALTHY, laid_over
 
-from hypertwin import diagnosis, run
+from hypertwin import diagnosis
 from hypertwin.diagnosis.rule import Finding
 from hypertwin.ingest import telemetry_table
+from hypertwin.runs import simulation
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MEMORY = {"run": {"duration": "20 s", "warmup": "10 s", "sample_interval": "5 s", "replications": 1}}
@@ -36,7 +37,7 @@ def _planted(change: Mapping[str, Any], folder: Path) -> Path:
 
 def _recorded(scenario: Path, folder: Path) -> tuple[Path, Mapping[str, Any]]:
     """What the hosts of a run tell of memory, as a table of telemetry; and the run."""
-    point = run.simulate(scenario).to_dict()["points"][0]
+    point = simulation.simulate(scenario).to_dict()["points"][0]
     rows: dict[tuple[str, str], float] = {}
     for name, host in point["hosts"].items():
         for key in ("ballooned_bytes", "swapped_bytes", "compressed_bytes", "swap_in_bytes_per_s"):

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 from tests.e2e.planted import HEALTHY, PLANTED, Planted, laid_over
 
-from hypertwin import diagnosis, run
+from hypertwin import diagnosis
 from hypertwin.diagnosis.what_if import MORE_IS_BETTER
 from hypertwin.ingest.vmware import esxtop_export
+from hypertwin.runs import simulation
 
 
 class Remedy(NamedTuple):
@@ -44,7 +45,7 @@ SHORT = {"run": {"duration": "20 s", "warmup": "2 s", "sample_interval": "2 s", 
 def test_the_remedy_of_a_planted_cause_helps_on_the_twin(planted: Planted, tmp_path):
     scenario = tmp_path / "cluster.yaml"
     scenario.write_text(json.dumps(laid_over(laid_over(HEALTHY, planted.change), SHORT)))
-    recorded = esxtop_export.write(run.samples(scenario), tmp_path / "recorded")
+    recorded = esxtop_export.write(simulation.samples(scenario), tmp_path / "recorded")
     found = diagnosis.diagnose([str(file) for file in recorded], cluster=scenario)
     (finding,) = [each for each in found.findings if (each.code, each.subject.name) == (planted.code, planted.on)]
     remedy = REMEDIES[planted.name]

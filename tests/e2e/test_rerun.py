@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 from hypertwin import _core
 from hypertwin.cli import provenance

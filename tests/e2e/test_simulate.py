@@ -16,8 +16,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from hypertwin import frame
-from hypertwin.report.metrics import CATALOGUE, catalogue_key
+from hypertwin.metrics import frame
+from hypertwin.metrics.catalogue import CATALOGUE, catalogue_key
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SWEEP = ("--sweep", "vms.db.vcpus=1,2", "--sweep", "vms.db.load=1,2,3")
@@ -63,7 +63,7 @@ def test_every_key_of_the_json_is_in_the_catalogue(cli, tiny, virtual_disks):
     used = {(kind, key) for kind, _, metrics in frame.entities(point) for key in paths(metrics)}
     used |= {("point", key) for key in set(point) - sections}
     assert ({"vm", "group"} <= {kind for kind, key in used if key == "read_latency_ms_p99"}) == virtual_disks
-    assert not used - known, f"add to hypertwin/report/metrics.py: {sorted(used - known)}"
+    assert not used - known, f"add to hypertwin/metrics/catalogue.py: {sorted(used - known)}"
 
 
 def test_a_sweep_is_the_product_of_its_values(cli, tiny):
@@ -127,7 +127,7 @@ def test_out_takes_its_format_from_the_ending_and_replaces_the_file(cli, tiny, t
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    from hypertwin import writing
+    from hypertwin.files import writing
 
     out = tmp_path / "result.json"
     out.write_text("old")

@@ -10,11 +10,11 @@ from tests.conftest import ROOT
 from tests.e2e import browser as browsers
 from tests.e2e.browser import column, opened
 from tests.e2e.specimen import MADE
-from tests.python.report import moved
+from tests.python.show import moved
 
 import hypertwin
-from hypertwin import virtual_numa
-from hypertwin.report import measured, simulation_page
+from hypertwin.scenario import virtual_numa
+from hypertwin.show import measured, simulation_page
 
 pytestmark = pytest.mark.slow
 

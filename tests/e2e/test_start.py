@@ -26,7 +26,13 @@ def loaded(code: str, *arguments: str) -> set[str]:
 def test_the_version_loads_no_command_and_no_rich():
     modules = loaded(RUN, "--version")
     assert "hypertwin.cli.main" in modules
-    assert not modules & {*catalogue.COMMANDS.values(), "rich", "yaml", "hypertwin.run", "hypertwin.report.registry"}
+    assert not modules & {
+        *catalogue.COMMANDS.values(),
+        "rich",
+        "yaml",
+        "hypertwin.runs.simulation",
+        "hypertwin.show.registry",
+    }
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["version"], ["help"]])
@@ -41,8 +47,12 @@ def test_a_command_loads_no_other():
 
 
 def test_the_package_loads_what_is_used():
-    assert not loaded(f"import hypertwin; {LOADED}") & {"hypertwin.run", "hypertwin.scenario", "hypertwin.errors"}
-    assert "hypertwin.run" in loaded(f"import hypertwin; hypertwin.simulate; {LOADED}")
+    assert not loaded(f"import hypertwin; {LOADED}") & {
+        "hypertwin.runs.simulation",
+        "hypertwin.scenario",
+        "hypertwin.errors",
+    }
+    assert "hypertwin.runs.simulation" in loaded(f"import hypertwin; hypertwin.simulate; {LOADED}")
 
 
 def test_the_package_offers_what_it_says():

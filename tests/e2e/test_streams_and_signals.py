@@ -67,7 +67,7 @@ def test_bytes_do_not_depend_on_the_locale(folder: Path) -> None:
 def test_a_signal_leaves_no_temporary_file(number: signal.Signals, folder: Path) -> None:
     """The file is being written when the signal comes: its content waits."""
     waits = (
-        "import signal, sys, time\nfrom hypertwin.report import files\n"
+        "import signal, sys, time\nfrom hypertwin.show import files\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # which nohup has ignored
         "def parts(result):\n    yield 'half'\n    print('writing', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
         "files.csv_parts = parts\nfrom hypertwin.cli.main import main\nmain()\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hypertwin import library
-from hypertwin.report.comparison import MOST_FREE
-from hypertwin.run import Point, run_points
+from hypertwin.runs.simulation import Point, run_points
 from hypertwin.scenario import load
+from hypertwin.show.comparison import MOST_FREE
 from hypertwin.studies import judge, record
 from hypertwin.studies import study as studies
 from hypertwin.studies.accept import WIDE_PCT

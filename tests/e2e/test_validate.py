@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from tests.conftest import ROOT, TINY, refused
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 from hypertwin import library
 from hypertwin.cli import validate as cli_validate
 from hypertwin.cli.output import render
 from hypertwin.errors import ScenarioError
-from hypertwin.execution.options import Where
-from hypertwin.report import comparison, registry, view
+from hypertwin.runs.options import Where
+from hypertwin.show import comparison, registry, view
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
 from hypertwin.studies.accept import Accept

@@ -7,8 +7,9 @@ import json
 import pytest
 from tests.conftest import refused
 
-from hypertwin import scenario, virtual_numa
+from hypertwin import scenario
 from hypertwin.errors import ScenarioError
+from hypertwin.scenario import virtual_numa
 
 HOST = ("--sockets", 2, "--cores", 12)
 THREE_EIGHTS = ("--hypervisor", "esxi-6.5", *HOST, "--vcpus", 24, "--cores-per-socket", 8)

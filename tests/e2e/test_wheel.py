@@ -120,9 +120,9 @@ def check_files(wheel: Path) -> None:
     assert {name for name in names if name.startswith("hypertwin/library/")} - LIBRARY == {
         f"hypertwin/library/{module}.py" for module in ("__init__", "example", "starter")
     }
-    assert names >= LIBRARY | {"hypertwin/py.typed", "hypertwin/report/page.js", "hypertwin/report/page.css"}
+    assert names >= LIBRARY | {"hypertwin/py.typed", "hypertwin/show/page.js", "hypertwin/show/page.css"}
     browser_core()
-    assert "hypertwin/report/core.wasm" in names
+    assert "hypertwin/show/core.wasm" in names
     assert names >= {"hypertwin/serve/app.js", "hypertwin/serve/app.css"}
     assert not [name for name in names if re.search(r"__pycache__|\.html$|tests/", name)]
     fields = message_from_string(text)

@@ -44,9 +44,9 @@ from tests.python.ingest.vmware import (
 )
 
 from hypertwin import _core, scenario
-from hypertwin.execution import cache
 from hypertwin.ingest import prometheus_queries, telemetry_table
 from hypertwin.ingest.vmware import vsphere
+from hypertwin.runs import cache
 
 PART = b"\n\f\n"
 """Between the files of a sample that stands for several."""

@@ -36,7 +36,6 @@ from hypertwin.calibration import measurements
 from hypertwin.cli import output, rerun
 from hypertwin.comparison import reading as compare_reading
 from hypertwin.errors import HypertwinError, UnreachableError
-from hypertwin.execution import cache as result_cache
 from hypertwin.ingest import (
     demand,
     formats,
@@ -56,8 +55,9 @@ from hypertwin.ingest.nutanix import prism
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
 from hypertwin.lab import cpu, profile
 from hypertwin.plan.capacity import limits
-from hypertwin.report import registry
-from hypertwin.report.page import made_now
+from hypertwin.runs import cache as result_cache
+from hypertwin.show import registry
+from hypertwin.show.page import made_now
 
 LONGEST_MESSAGE = 100_000
 """Of an error: a list of mistakes may be long, a file poured into it is not."""

@@ -14,8 +14,8 @@ import pytest
 from tests.conftest import SOAK, TINY
 from tests.fuzz import samples
 
-from hypertwin import effort
 from hypertwin.cli import main, root
+from hypertwin.runs import effort
 
 LISTS = 500 * SOAK
 LEFT_OUT = ("lab", "validate", "cache prune", "serve")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,25 +41,6 @@ def test_an_edge_between_crates_must_be_allowed(crate, said):
     assert (said in found[0]) if said else not found
 
 
-@pytest.mark.parametrize(
-    ("file", "source", "said"),
-    [
-        ("report/page.py", "from hypertwin.run import simulate", "report imports run"),
-        ("report/page.py", "def late():\n    from hypertwin import _core", "report imports _core"),
-        ("run.py", "import hypertwin.cli.main", "run imports cli"),
-        ("run.py", "from . import scenario", "(relative import)"),
-        ("surprise.py", "", "unknown module"),
-        ("cli/main.py", "from hypertwin import studies, run\nimport json", None),
-    ],
-)
-def test_an_import_must_be_allowed(tmp_path, file, source, said):
-    path = tmp_path / "hypertwin" / file
-    path.parent.mkdir(parents=True)
-    path.write_text(source)
-    found = list(check_architecture.wrong_imports(tmp_path / "hypertwin"))
-    assert (said in found[0]) if said else not found
-
-
 def _written(folder, files):
     for name, source in files.items():
         path = folder / name
@@ -86,22 +69,88 @@ def test_rust_imports_are_followed_to_where_a_name_is_defined(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"show/view.py": "def late():\n    from hypertwin import runs"}, "hypertwin.show.view -> hypertwin.runs"),
+        ({"plan/new.py": "from .. import calibration"}, "hypertwin.plan.new -> hypertwin.calibration"),
+        ({"show/table.py": "import hypertwin.show.page"}, "hypertwin.show.table -> hypertwin.show.page"),
+        ({"surprise.py": ""}, "- hypertwin.surprise"),
+        (
+            {"ingest/a.py": "from . import b", "ingest/b.py": "from . import a"},
+            "in hypertwin.ingest",
+        ),
+        ({"cli/new.py": "from hypertwin import runs, simulate\nimport json"}, None),
+    ],
+)
+def test_an_import_must_follow_the_contracts(tmp_path, files, said):
+    text = (ROOT / "pyproject.toml").read_text()
+    (tmp_path / "pyproject.toml").write_text(text)
+    for contract in tomllib.loads(text)["tool"]["importlinter"]["contracts"]:
+        for container in contract.get("containers", []):
+            names = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
+            _written(tmp_path / container.replace(".", "/"), {f"{name}/__init__.py": "" for name in names})
+    for name in files:
+        shutil.rmtree(tmp_path / "hypertwin" / name.removesuffix(".py"), ignore_errors=True)
+    _written(tmp_path / "hypertwin", {"__init__.py": "import hypertwin.cli", **files})
+    lint = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
+    done = subprocess.run(lint, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode == 1 and said in done.stdout) if said else done.returncode == 0, done.stdout
+
+
+def test_the_map_shows_the_rooms_of_the_contract():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    rows = re.findall(r'\bp\d+\["(.+?)"\]', (ROOT / "docs" / "ARCHITECTURE.md").read_text())
+    assert [row.split(" · ") for row in rows] == [layer.split(" | ") for layer in contract["layers"]]
+
+
+def test_the_package_imports_no_public_name_of_itself(tmp_path):
+    source = "from hypertwin import _core, simulate\ndef late():\n    import hypertwin.scenario\n"
+    package = _written(tmp_path / "hypertwin", {"__init__.py": "from hypertwin.questions import size", "a.py": source})
+    assert list(check_architecture.public_names(package)) == [
+        "a.py imports hypertwin.simulate: name the module that defines it"
+    ]
+
+
 def test_circles_between_files_and_between_folders_are_found(tmp_path):
-    source = _written(
-        tmp_path / "p",
-        {
-            "__init__.py": "",
-            "a/one.py": "from p.b import two",
-            "b/two.py": "def late():\n    import p.c",
-            "b/three.py": "from p.a.one import x\nfrom p.c import y",
-            "c.py": "import json",
-        },
+    files = {
+        "lib.rs": "mod a;\nmod b;\nmod c;\n",
+        "a/mod.rs": "pub mod one;\n",
+        "a/one.rs": "use crate::b::two::Two;\n",
+        "b/mod.rs": "pub mod two;\npub mod three;\n",
+        "b/two.rs": "use crate::c::C;\npub struct Two;\n",
+        "b/three.rs": "use crate::a::one;\n",
+        "c.rs": "pub struct C;\n",
+    }
+    source = _written(tmp_path, files)
+    found = set(check_architecture.circles(source, import_graph.rust(source)))
+    assert found == {f"{source}: a circle of folders: a, b"}
+    (source / "b" / "two.rs").write_text("use crate::a::one::One;\npub struct Two;\n")
+    assert f"{source}: a circle of files: a/one.rs, b/two.rs" in check_architecture.circles(
+        source, import_graph.rust(source)
     )
-    graph = import_graph.python(source)
-    assert list(check_architecture.circles(source, graph)) == [f"{source}: a circle of folders: a, b"]
-    (source / "b" / "two.py").write_text("import p.a.one")
-    graph = import_graph.python(source)
-    assert f"{source}: a circle of files: a/one.py, b/two.py" in check_architecture.circles(source, graph)
+
+
+def test_circles_of_types_in_the_page_are_found(tmp_path):
+    files = {
+        "model/kinds.ts": 'import type { PageDocument } from "./page";\nimport { SIMULATION } from "./simulation";\n',
+        "model/simulation.ts": 'import type { Kind } from "./kinds";\nimport { Chart } from "../charts/lines";\n',
+        "model/simulation/point.ts": 'export { number } from "../numbers";\nconst late = import("./point2");\n',
+        "model/simulation/point2.ts": 'import "../../style.css";\nimport { useMemo } from "preact/hooks";\n',
+        "model/numbers.ts": "",
+        "model/numbers.test.ts": 'import { number } from "./simulation/point";\n',
+        "charts/lines.tsx": "",
+    }
+    graph = import_graph.typescript(_written(tmp_path, files))
+    assert graph["model/simulation/point.ts"] == {"model/numbers.ts", "model/simulation/point2.ts"}
+    assert "model/numbers.test.ts" not in graph
+    assert list(check_architecture.circles(Path("src"), graph)) == [
+        "src: a circle of files: model/kinds.ts, model/simulation.ts"
+    ]
+    inside = import_graph.folders(graph)[""]
+    assert list(check_architecture.wrong_floors("web/src", inside)) == [
+        "web/src/model uses charts, which does not lie below it"
+    ]
 
 
 def test_a_room_is_built_from_the_ground_up():

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from tests.conftest import ROOT, Cli
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 import hypertwin
 from hypertwin import naming
 from hypertwin.cli import catalogue, names, signposts, symptoms
 from hypertwin.cli.main import run
 from hypertwin.errors import HypertwinError
-from hypertwin.report import terminal, view
+from hypertwin.show import terminal, view
 
 MAX_WORDS, MAX_CELL = 250, 6
 
@@ -100,7 +100,7 @@ def test_no_cell_of_a_brief_table_is_a_sentence(name: str, cli: Cli, folder: Pat
     line = BRIEF[name]
     arguments = [str(folder / each) if each in ("a.json", "b.json") else each for each in shlex.split(line)]
     document = json.loads(cli(*arguments, "--format", "json").stdout)
-    made = importlib.import_module(f"hypertwin.report.{VIEWS[arguments[0]]}").view(document)
+    made = importlib.import_module(f"hypertwin.show.{VIEWS[arguments[0]]}").view(document)
     tables = {each["id"]: each for each in view.tables_of(made)}
     shown = made.get("brief", list(tables))[: terminal.MAX_TABLES]
     cells = [

@@ -19,7 +19,7 @@ from tests.conftest import ROOT, TINY
 
 from hypertwin.cli import catalogue, progress, root, streams, tab
 from hypertwin.cli.main import run
-from hypertwin.report import conditions
+from hypertwin.show import conditions
 from hypertwin.studies import judge
 
 WIDTHS = (60, 80, 140)
@@ -492,4 +492,4 @@ def test_a_tab_does_not_wait_for_the_commands():
     called = [sys.executable, "-c", code]
     tabbed = subprocess.run(called, env={**os.environ, **asked}, capture_output=True, text=True, check=True)
     assert tabbed.stdout.split() == ["general", "database", "edge"]
-    assert not {"typer", "rich", "hypertwin.cli.capacity", "hypertwin.run"} & set(tabbed.stderr.split())
+    assert not {"typer", "rich", "hypertwin.cli.capacity", "hypertwin.runs.simulation"} & set(tabbed.stderr.split())

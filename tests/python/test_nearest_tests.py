@@ -58,14 +58,14 @@ def test_a_new_file_has_all_its_functions_changed():
 
 def known(**cpu_s: float) -> tests_map.Map:
     runs = {
-        "python/hypertwin/space.py": {"all": 0b111, "rare": 0b100},
+        "python/hypertwin/scenario/space.py": {"all": 0b111, "rare": 0b100},
         "docs/a.md": {"": 0b010},
     }
     return tests_map.Map(tuple(f"tests/test_{name}.py::test" for name in cpu_s), tuple(cpu_s.values()), runs)
 
 
 def test_tests_of_rare_functions_are_nearest_and_the_budget_bounds_them():
-    changes = [Change("python/hypertwin/space.py", "", "def all(): ...\ndef rare(): ...")]
+    changes = [Change("python/hypertwin/scenario/space.py", "", "def all(): ...\ndef rare(): ...")]
     near = nearest_tests.nearness(known(a=1.0, b=2.0, c=1.0), changes)
     tests = [f"tests/test_{name}.py::test" for name in "cab"]
     assert nearest_tests.chosen(known(a=1.0, b=2.0, c=1.0), near, 60) == tests

@@ -5,8 +5,9 @@ import { Body } from "./components/body";
 import { ThemeSwitch, useLook } from "./components/look";
 import { Core } from "./live/core";
 import { LivePage } from "./live/page";
-import { kindOf, type Choice as Choosable } from "./model/kinds";
+import type { Choice as Choosable } from "./model/kind";
 import type { PageDocument } from "./model/page";
+import { kindOf } from "./model/registry";
 import { Look } from "./theme";
 
 export function App({ page }: { page: PageDocument }) {

@@ -6,7 +6,7 @@ export interface Source {
   load(): Promise<PageDocument>;
 }
 
-/** The element that `hypertwin.report.page` writes: JSON, or JSON deflated (RFC 1950) in base64 where it is long. */
+/** The element that `hypertwin.show.page` writes: JSON, or JSON deflated (RFC 1950) in base64 where it is long. */
 export class InPage implements Source {
   constructor(private readonly root: Document) {}
 

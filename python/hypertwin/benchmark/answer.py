@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hypertwin import _core
 from hypertwin import scenario as scenarios
-from hypertwin.answers import Answer
 from hypertwin.arguments import asks, checked
 from hypertwin.benchmark import campaign, checks, exports, fitted, judged, prediction
 from hypertwin.benchmark import folder as folders
@@ -26,10 +25,12 @@ from hypertwin.benchmark.shell import Shells
 from hypertwin.calibration import file as calibration_file
 from hypertwin.documents import benchmark as documents
 from hypertwin.errors import HypertwinError, ScenarioError, fail
-from hypertwin.execution.runner import running
 from hypertwin.extras import installed, needs
-from hypertwin.run import LabelledProgress, Progress
+from hypertwin.results.answers import Answer
+from hypertwin.runs.runner import running
+from hypertwin.runs.simulation import LabelledProgress, Progress
 from hypertwin.scenario import Scenario
+from hypertwin.scenario.overrides import by_path, together
 
 if TYPE_CHECKING:
     from hypertwin.records.benchmark import BenchmarkFields, CheckFields
@@ -74,9 +75,7 @@ def predict_benchmark(plan: str | Path, options: Predict) -> Benchmark:
     needs("telemetry", "a benchmark")
     asked = plans.read(plan)
     _check_runnable(asked, plan)
-    scenario = scenarios.load(
-        asked.scenario, scenarios.together(scenarios.by_path(options.overrides), options.settings)
-    )
+    scenario = scenarios.load(asked.scenario, together(by_path(options.overrides), options.settings))
     found = {} if options.calibration is None else calibration_file.read(options.calibration)
     scenario = scenario.with_overrides(found) if found else scenario
     prediction.check(asked, scenario, str(plan))
@@ -146,7 +145,7 @@ def import_benchmark(scenario: scenarios.Given, options: Import) -> Benchmark:
     free = [options.free] if isinstance(options.free, str) else list(options.free)
     if free:
         needs("calibrate", "fitting parameters")
-    given = scenarios.load(scenario, scenarios.together(scenarios.by_path(options.overrides), options.settings))
+    given = scenarios.load(scenario, together(by_path(options.overrides), options.settings))
     results = [options.results] if isinstance(options.results, str | Path) else list(options.results)
     with tempfile.TemporaryDirectory() as kept_by_none, running(**options.where):
         folder = Path(kept_by_none if options.out is None else options.out)

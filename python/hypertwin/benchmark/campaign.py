@@ -30,7 +30,7 @@ from hypertwin.benchmark.target import Target
 from hypertwin.documents.benchmark import Run, View
 from hypertwin.errors import HypertwinError, printable, short
 from hypertwin.ingest.outside import number
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.simulation import LabelledProgress
 
 LEAD_S = 1.5
 """Time from sending shell text to the start of the warm-up."""

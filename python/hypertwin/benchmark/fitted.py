@@ -14,10 +14,10 @@ from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.step import Step
 from hypertwin.calibration.calibrate import Calibration, calibrate
 from hypertwin.documents import benchmark as documents
-from hypertwin.report.metric_path import dotted
-from hypertwin.run import LabelledProgress
+from hypertwin.files.yaml_writing import to_yaml
+from hypertwin.metrics.metric_path import dotted
+from hypertwin.runs.simulation import LabelledProgress
 from hypertwin.scenario import Scenario
-from hypertwin.yaml_writing import to_yaml
 
 LEAST_ERROR = 0.01
 """Least relative error of a measured mean [an assumption: repeats in one session share their surroundings]."""

@@ -28,12 +28,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from hypertwin import reading, writing
 from hypertwin.benchmark import plan as plans
 from hypertwin.benchmark.plan import Plan
 from hypertwin.benchmark.step import Step
 from hypertwin.documents.benchmark import Run
 from hypertwin.errors import HypertwinError, fail
+from hypertwin.files import reading, writing
 from hypertwin.scenario import Scenario, load
 
 PLAN, SCENARIO, STATE = "plan.yaml", "scenario.yaml", "state.json"

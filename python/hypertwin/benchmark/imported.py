@@ -25,12 +25,12 @@ from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import LOCAL
 from hypertwin.documents.benchmark import Run
 from hypertwin.errors import Argument, fail
+from hypertwin.files.yaml_writing import to_yaml
 from hypertwin.ingest import outside
 from hypertwin.ingest.benchmarks import cbt, fio_output, hcibench, io_points, load_runs, sysbench, vdbench
 from hypertwin.ingest.benchmarks.io_points import IoPoint
 from hypertwin.ingest.benchmarks.load_run import LoadRun
 from hypertwin.scenario import Scenario
-from hypertwin.yaml_writing import to_yaml
 
 MAX_DEPTH = 6
 """Maximum depth of folders in folders."""

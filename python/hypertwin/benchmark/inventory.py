@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hypertwin import yaml_file
 from hypertwin.errors import fail
-from hypertwin.yaml_fields import shown
+from hypertwin.files import yaml_file
+from hypertwin.files.yaml_fields import shown
 
 MAX_HOSTS = 10_000
 MAX_DEPTH = 20

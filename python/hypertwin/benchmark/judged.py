@@ -19,8 +19,8 @@ from hypertwin.benchmark.prediction import TITLES, UNITS
 from hypertwin.benchmark.step import Step
 from hypertwin.documents import benchmark as documents
 from hypertwin.ingest.outside import number
+from hypertwin.metrics.catalogue import catalogue_key
 from hypertwin.model_error.kinds import kind_of
-from hypertwin.report.metrics import catalogue_key
 
 THROUGHPUT_PCT, MEAN_PCT, TAIL_FACTOR = 15.0, 20.0, 1.5
 SPREADS = 2.0

@@ -10,8 +10,8 @@ from hypertwin.benchmark.counters import Counters
 from hypertwin.benchmark.load import Figures
 from hypertwin.benchmark.load.generator import percentiles
 from hypertwin.documents.benchmark import View
+from hypertwin.metrics.catalogue import CATALOGUE
 from hypertwin.model_error.kinds import kind_of
-from hypertwin.report.metrics import CATALOGUE
 
 SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed and "group" in metric.scopes)
 """Figures of which a group has the sum. Of others it has a mean."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from hypertwin.arguments import Option
-from hypertwin.execution.options import Runs
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.options import Runs
+from hypertwin.runs.simulation import LabelledProgress
 
 
 def _named(name: str | Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:

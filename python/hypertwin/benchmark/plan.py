@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin import _core, naming, yaml_fields
+from hypertwin import _core, naming
 from hypertwin.benchmark import esxi, inventory
 from hypertwin.benchmark.load import KINDS, Load
 from hypertwin.benchmark.load.generator import FIGURES
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target, excluded
 from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.files import yaml_fields
+from hypertwin.files.yaml_fields import Fields, shown
 from hypertwin.ingest import address
-from hypertwin.yaml_fields import Fields, shown
 
 KEYS = (
     *("name", "description", "scenario", "group", "targets", "inventory", "hosts", "exclude", "load", "steps"),
@@ -118,7 +119,7 @@ class Plan:
 
 def read(path: str | Path) -> Plan:
     """Return the plan in a file. Raises ScenarioError with every problem."""
-    from hypertwin import yaml_file
+    from hypertwin.files import yaml_file
 
     text, file = yaml_file.read_text(Path(path)), yaml_file.name_of(path)
     return loads(text, file, Path(path).parent)

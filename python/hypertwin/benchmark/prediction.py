@@ -16,9 +16,9 @@ from hypertwin.calibration import parameters
 from hypertwin.documents.benchmark import PredictedFigure, PredictedStep, Prediction
 from hypertwin.errors import ScenarioError, fail
 from hypertwin.extras import needs
-from hypertwin.frame import flatten
-from hypertwin.report.metrics import CATALOGUE, catalogue_key
-from hypertwin.run import Point, run_points
+from hypertwin.metrics.catalogue import CATALOGUE, catalogue_key
+from hypertwin.metrics.frame import flatten
+from hypertwin.runs.simulation import Point, run_points
 from hypertwin.scenario import Scenario, load
 
 _OF_GROUPS = [metric for metric in CATALOGUE if "group" in metric.scopes]

@@ -2,6 +2,9 @@
 
 Each row of the measured points is a scenario with its own seed. Every parameter set uses the same seeds (common random
 numbers). `least_squares` does the fitting, without any knowledge of scenarios.
+
+The seeds differ between points. Derivatives lose most of their noise, and a figure that is high by chance at one
+point is not high at all points. The residuals therefore show this error.
 """
 
 from __future__ import annotations
@@ -16,26 +19,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, overload
 
-from hypertwin import _core, reading, run
-from hypertwin.answers import Answer
+from hypertwin import _core
 from hypertwin.arguments import Option, asks
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
 from hypertwin.documents import calibration as documents
 from hypertwin.errors import Argument, Mistake, RunError, ScenarioError, fail
-from hypertwin.execution.options import Runs
-from hypertwin.execution.runner import running
 from hypertwin.extras import needs
+from hypertwin.files import reading
 from hypertwin.ingest import outside
+from hypertwin.metrics.words import some
 from hypertwin.model_error import carried as model_error
 from hypertwin.model_error import evidence, kinds, own
 from hypertwin.model_error.interval import interval
 from hypertwin.model_error.kinds import Area, Kind
 from hypertwin.model_error.own import Own
-from hypertwin.report.words import some
-from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Given, Scenario, by_path, load, together
+from hypertwin.results.answers import Answer
+from hypertwin.runs import simulation
+from hypertwin.runs.options import Runs
+from hypertwin.runs.runner import running
+from hypertwin.runs.simulation import LabelledProgress
+from hypertwin.scenario import Given, Scenario, load
+from hypertwin.scenario.overrides import by_path, together
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
@@ -584,8 +590,8 @@ class _Twin:
         seed = int(base.data["run"]["seed"])
         scenarios = [self._of_row(base, row, seed) for row in rows]
         # times are those of the start, so that the function is of the parameters alone
-        points = [run.Point(row.settings, scenario) for row, scenario in zip(rows, scenarios, strict=True)]
-        self.scenarios = [point.scenario for point in run.settled(points, progress=self._progress()).points]
+        points = [simulation.Point(row.settings, scenario) for row, scenario in zip(rows, scenarios, strict=True)]
+        self.scenarios = [point.scenario for point in simulation.settled(points, progress=self._progress()).points]
 
     @property
     def duration_s(self) -> float:
@@ -602,7 +608,7 @@ class _Twin:
 
     def __call__(self, places: Sequence[Array]) -> list[Array | None]:
         """See `least_squares.Function`."""
-        points: list[run.Point] = []
+        points: list[simulation.Point] = []
         starts: list[int | None] = []
         for values in places:
             try:
@@ -637,13 +643,13 @@ class _Twin:
         self.evaluations += len(places)
         self.runs += len(tasks)
         if tasks:
-            run.run_replications(points, tasks, done, progress=self._progress(), failed=overloaded)
+            simulation.run_replications(points, tasks, done, progress=self._progress(), failed=overloaded)
         return [None if start is None else self._values(start, measured, failed) for start in starts]
 
-    def _points(self, values: Array) -> list[run.Point]:
+    def _points(self, values: Array) -> list[simulation.Point]:
         changes = {each.path: each.setting(float(value)) for each, value in zip(self.free, values, strict=True)}
         return [
-            run.Point({**row.settings, **changes}, load(scenario, changes))
+            simulation.Point({**row.settings, **changes}, load(scenario, changes))
             for row, scenario in zip(self.rows, self.scenarios, strict=True)
         ]
 
@@ -681,7 +687,7 @@ class _Twin:
         """Raise the error that left the function without a value."""
         raise self.failure or RuntimeError("no value, and no reason for it")
 
-    def _progress(self) -> run.Progress | None:
+    def _progress(self) -> simulation.Progress | None:
         tell = self.progress
         if tell is None:
             return None

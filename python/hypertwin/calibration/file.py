@@ -12,9 +12,10 @@ from typing import Any
 
 import yaml
 
-from hypertwin import naming, yaml_file
+from hypertwin import naming
 from hypertwin.calibration.measurements import at
 from hypertwin.errors import Argument, ScenarioError, fail
+from hypertwin.files import yaml_file
 from hypertwin.scenario import Scenario, load
 
 KEYS = ("scenario", "hypertwin", "seed", "calibrated_on", "set", "intervals", "notes")

@@ -16,7 +16,7 @@ from hypertwin.calibration.measurements import Cell, Measurements, Row
 from hypertwin.errors import Argument, fail
 from hypertwin.ingest.benchmarks import io_points
 from hypertwin.ingest.benchmarks.io_points import IoPoint
-from hypertwin.report import metric_path
+from hypertwin.metrics import metric_path
 from hypertwin.scenario import Scenario
 
 PERCENTILES = ("_p95", "_p99")

@@ -20,14 +20,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin import language, naming, reading
-from hypertwin import scenario as scenarios
+from hypertwin import language, naming
 from hypertwin.errors import Mistake, ScenarioError, fail
-from hypertwin.frame import KINDS
+from hypertwin.files import reading
+from hypertwin.metrics import metric_path
+from hypertwin.metrics.frame import KINDS
+from hypertwin.metrics.metric_path import MetricPath
 from hypertwin.naming import counted
-from hypertwin.report import metric_path
-from hypertwin.report.metric_path import MetricPath
 from hypertwin.scenario import Scenario
+from hypertwin.scenario.overrides import parse_sets
 
 ERROR = ".error"
 NAME = "name"
@@ -200,7 +201,7 @@ def _named(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 def _setting(path: str, text: str, location: str) -> dict[str, Any]:
     try:
-        return scenarios.parse_sets([f"{path}={text}"])
+        return parse_sets([f"{path}={text}"])
     except ScenarioError as error:
         raise at(error, location) from None
 

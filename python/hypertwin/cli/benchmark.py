@@ -15,7 +15,7 @@ from hypertwin.benchmark.options import Execute, Import, Predict
 from hypertwin.cli import options, output, progress, streams
 from hypertwin.cli.commands import App, Input
 from hypertwin.ingest import outside
-from hypertwin.report import conditions, registry
+from hypertwin.show import conditions, registry
 
 app = App("Predict a benchmark of your VMs, run it, and compare.")
 

@@ -10,9 +10,9 @@ from hypertwin import _core
 from hypertwin.cli import options, output, streams
 from hypertwin.cli.commands import App
 from hypertwin.errors import fail
-from hypertwin.execution import cache as caches
-from hypertwin.execution.options import Stored
-from hypertwin.report import registry
+from hypertwin.runs import cache as caches
+from hypertwin.runs.options import Stored
+from hypertwin.show import registry
 
 app = App("List, prune or locate the result cache.")
 

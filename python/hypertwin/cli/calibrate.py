@@ -15,7 +15,7 @@ from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.extras import needs
 from hypertwin.ingest import outside
-from hypertwin.report import registry
+from hypertwin.show import registry
 
 
 def _files(named: str | Sequence[str] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:

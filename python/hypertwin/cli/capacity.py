@@ -11,8 +11,8 @@ from hypertwin.cli import mistakes, options, output
 from hypertwin.cli.commands import Input
 from hypertwin.plan import failover
 from hypertwin.plan.capacity.options import Asked
-from hypertwin.report import capacity as shown
-from hypertwin.report import conditions, registry
+from hypertwin.show import capacity as shown
+from hypertwin.show import conditions, registry
 
 
 class Show(enum.StrEnum):

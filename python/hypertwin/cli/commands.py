@@ -22,10 +22,11 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from hypertwin import scenario, writing
+from hypertwin import scenario
 from hypertwin.arguments import Option, fields_of, marked
 from hypertwin.cli import catalogue, help, mistakes, names, provenance, streams
 from hypertwin.errors import HypertwinError
+from hypertwin.files import writing
 
 OUTPUTS = frozenset({"out", "named", "report", "drawing", "best"})
 """Names of parameters for outputs."""
@@ -206,7 +207,7 @@ def _protected(command: _Command) -> _Command:
         provenance.confine(named, [value for name, value in arguments.items() if name in OUTPUTS])
         read: Iterable[str | Path] = ()
         if arguments.get("report") is not None:
-            from hypertwin.report import page  # pages are for some runs only
+            from hypertwin.show import page  # pages are for some runs only
 
             page.date_now()  # refuses a bad one before anything runs
             read = named()  # now: the files may be others when the command ends
@@ -255,7 +256,7 @@ def _told(files: Callable[[], Iterable[str | Path]], arguments: Mapping[str, Any
             continue
         streams.detail(f"reading {path.absolute() if path.exists() else path}{size}")
     if "cache" in arguments:
-        from hypertwin.execution import cache  # commands that simulate have it loaded
+        from hypertwin.runs import cache  # commands that simulate have it loaded
 
         streams.detail(f"results are kept in {cache.place(arguments['cache']) or 'no cache'}")
     began, began_cpu = time.monotonic(), time.process_time()

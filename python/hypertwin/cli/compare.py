@@ -10,7 +10,7 @@ import typer
 from hypertwin import _core, comparison
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
-from hypertwin.report import registry
+from hypertwin.show import registry
 
 EXAMPLES = (
     "hypertwin compare before.json after.json",

@@ -11,7 +11,7 @@ import typer
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output, progress
 from hypertwin.plan import density
-from hypertwin.report import conditions, registry
+from hypertwin.show import conditions, registry
 
 
 class FailOn(enum.StrEnum):

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, drives
+from hypertwin import _core
 from hypertwin.cli import options, output
 from hypertwin.cli.mistakes import of_option
 from hypertwin.cli.names import Offered
 from hypertwin.documents.devices import Devices
 from hypertwin.errors import ScenarioError
-from hypertwin.report import registry
+from hypertwin.scenario import drives
+from hypertwin.show import registry
 
 EXAMPLES = (
     "hypertwin devices --kind nvme",

@@ -12,8 +12,8 @@ from hypertwin import _core
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.documents.diagnosis import Document
-from hypertwin.execution.options import Elsewhere
-from hypertwin.report import conditions, diagnosis, registry
+from hypertwin.runs.options import Elsewhere
+from hypertwin.show import conditions, diagnosis, registry
 
 
 class FailOn(enum.StrEnum):

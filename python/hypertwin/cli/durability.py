@@ -10,7 +10,7 @@ import typer
 from hypertwin.cli import mistakes, options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.plan import durability, repair
-from hypertwin.report import registry
+from hypertwin.show import registry
 
 EXAMPLES = (
     "hypertwin durability --scheme 3:2 --scheme 17+3",

@@ -10,11 +10,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hypertwin import writing
 from hypertwin.cli import output, streams
 from hypertwin.cli.commands import Input
 from hypertwin.cli.names import Offered
-from hypertwin.library import example
+from hypertwin.files import writing
+from hypertwin.scenario import example
 
 
 def _files(name: str | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import scenario, writing
+from hypertwin import scenario
 from hypertwin.cli import options, progress, streams
 from hypertwin.cli.commands import Input
 from hypertwin.extras import needs
+from hypertwin.files import writing
 from hypertwin.ingest import address
 
 EXAMPLES = (

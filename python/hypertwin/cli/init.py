@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import language, naming, writing
+from hypertwin import language, naming
 from hypertwin.cli import output, streams
 from hypertwin.cli.names import Offered
 from hypertwin.cost import template
-from hypertwin.library import starter
+from hypertwin.files import writing
+from hypertwin.scenario import starter
 
 
 def _hypervisors() -> list[str]:

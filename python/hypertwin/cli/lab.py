@@ -12,7 +12,7 @@ from hypertwin.cli.commands import App, Input
 from hypertwin.cli.mistakes import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
-from hypertwin.report import registry
+from hypertwin.show import registry
 
 app = App("Measure this machine, and check the twin's predictions of it.")
 app.command("profile", examples=lab_profile.EXAMPLES)(lab_profile.command)

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import writing
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
-from hypertwin.execution.options import Elsewhere
-from hypertwin.execution.runner import running
+from hypertwin.files import writing
 from hypertwin.lab import cpu, profile
-from hypertwin.report import registry
+from hypertwin.runs.options import Elsewhere
+from hypertwin.runs.runner import running
+from hypertwin.show import registry
 
 EXAMPLES = (
     "hypertwin lab cpu --machine machine.json",

@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, writing
+from hypertwin import _core
 from hypertwin.cli import options, output, progress
 from hypertwin.errors import fail
-from hypertwin.execution.options import Elsewhere
-from hypertwin.execution.runner import running
 from hypertwin.extras import needs
-from hypertwin.report import registry
+from hypertwin.files import writing
+from hypertwin.runs.options import Elsewhere
+from hypertwin.runs.runner import running
+from hypertwin.show import registry
 
 LEAST, MOST = 2**24, 2**40
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import writing
 from hypertwin.cli import options, output, progress
+from hypertwin.files import writing
 from hypertwin.lab import profile
-from hypertwin.report import files, registry
+from hypertwin.show import files, registry
 
 EXAMPLES = ("hypertwin lab profile --out machine.json",)
 

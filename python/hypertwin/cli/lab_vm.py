@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import writing
 from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.cli.mistakes import of_option
 from hypertwin.errors import ScenarioError
-from hypertwin.execution.options import Elsewhere
-from hypertwin.execution.runner import running
+from hypertwin.files import writing
 from hypertwin.lab import vm
-from hypertwin.report import registry
+from hypertwin.runs.options import Elsewhere
+from hypertwin.runs.runner import running
+from hypertwin.show import registry
 
 DEFAULT = vm.Plan()
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import migrate, writing
 from hypertwin.cli import streams
+from hypertwin.comparison import migrate
+from hypertwin.files import writing
 
 EXAMPLES = ("hypertwin migrate cluster.yaml limits.yaml", "hypertwin migrate --check results/*.json")
 

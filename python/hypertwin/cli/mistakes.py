@@ -9,8 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hypertwin import virtual_numa
 from hypertwin.errors import Argument, Mistake, ScenarioError
+from hypertwin.scenario import virtual_numa
 
 _QUOTED = re.compile("`([a-z]+(?:_[a-z]+)*)`")
 """An argument name in a text."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hypertwin import yaml_file
 from hypertwin.errors import HypertwinError
+from hypertwin.files import yaml_file
 
 MAX_BYTES = 4 << 20
 MAX_MEMBERS = 200

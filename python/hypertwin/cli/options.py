@@ -19,11 +19,12 @@ def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Ite
     if path is None:
         return
     from hypertwin import scenario  # not every command with options has scenarios
+    from hypertwin.scenario.overrides import parse_sets, parse_sweeps
 
     yield path
     try:
-        sets = scenario.parse_sets(arguments.get("overrides") or [])
-        sweeps = scenario.parse_sweeps(arguments.get("sweep") or [])
+        sets = parse_sets(arguments.get("overrides") or [])
+        sweeps = parse_sweeps(arguments.get("sweep") or [])
     except ScenarioError:  # refused before anything runs
         return
     swept = [(place, value) for place, values in sweeps.items() for value in values]

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from hypertwin import writing
 from hypertwin.cli import provenance, streams
 from hypertwin.errors import HypertwinError, short
-from hypertwin.report import files
+from hypertwin.files import writing
+from hypertwin.show import files
 
 if TYPE_CHECKING:  # it takes as long to import as all else together
     from rich.console import Console, RenderableType
 
-    from hypertwin.report.conditions import Condition
-    from hypertwin.report.registry import D, Views
+    from hypertwin.show.conditions import Condition
+    from hypertwin.show.registry import D, Views
 
 PLAIN_WIDTH = 160
 """Columns of a table in a file or pipe, where the terminal width is unknown."""
@@ -46,14 +46,14 @@ class UsageError(HypertwinError):
 
 def console(**options: Any) -> Console:
     """Return a rich console with these options, which prints terminal control characters as visible text."""
-    from hypertwin.report.console import SafeConsole
+    from hypertwin.show.console import SafeConsole
 
     return SafeConsole(**options)
 
 
 def render(table: RenderableType) -> str:
     """Return a table as plain text."""
-    from hypertwin.report.table import as_text
+    from hypertwin.show.table import as_text
 
     return as_text(table, PLAIN_WIDTH)
 

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hypertwin import scenario as scenarios
-from hypertwin import writing
 from hypertwin.cli import mistakes, options, output, progress, streams
 from hypertwin.cli.commands import App, Input
 from hypertwin.errors import fail
 from hypertwin.extras import needs
+from hypertwin.files import writing
 from hypertwin.plan.moving.options import Move
 from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.plan.refresh.options import Refresh
-from hypertwin.report import conditions, placement, registry
-from hypertwin.report import move as moves
 from hypertwin.scenario import Scenario
+from hypertwin.scenario.overrides import by_path
+from hypertwin.show import conditions, placement, registry
+from hypertwin.show import move as moves
 
 if TYPE_CHECKING:
     from hypertwin.plan.placement import planning
@@ -258,7 +259,7 @@ def _plan(name: str, path: str, asked: Options, shown: _Shown) -> None:
 
 def _clusters(path: str, asked: Options, shown: _Shown) -> tuple[Scenario, Sequence[str | None]]:
     """Return the scenario, and the clusters to plan in turn. Raises ScenarioError if a cluster must be chosen."""
-    given = scenarios.load(path, scenarios.by_path(asked.overrides))
+    given = scenarios.load(path, by_path(asked.overrides))
     known = [each.name for each in given.inventory.clusters]
     if asked.cluster is not None or len(known) < 2:
         return given, [asked.cluster]

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, pool_presets
+from hypertwin import _core
 from hypertwin.cli import options, output
 from hypertwin.cli.names import Offered
 from hypertwin.documents.presets import Presets
-from hypertwin.report import registry
+from hypertwin.scenario import pool_presets
+from hypertwin.show import registry
 
 EXAMPLES = (
     "hypertwin presets",

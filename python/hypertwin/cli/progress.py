@@ -15,7 +15,7 @@ from hypertwin.cli import streams
 from hypertwin.cli.output import console
 
 if TYPE_CHECKING:  # some commands simulate nothing
-    from hypertwin import run
+    from hypertwin.runs import simulation
 
 LINE_EVERY_S = 5.0
 """Seconds before the first progress line and between lines, without a terminal."""
@@ -28,14 +28,14 @@ JSON_EVERY_S = 0.1
 
 
 @contextmanager
-def bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
+def bar(label: str, unit: str = "runs") -> Iterator[simulation.Progress | None]:
     """Provide a progress bar, which is called with (done, total), or None without a terminal."""
     with labelled_bar(unit) as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
 
 
 @contextmanager
-def step(label: str) -> Iterator[run.Progress | None]:
+def step(label: str) -> Iterator[simulation.Progress | None]:
     """Provide progress of one of several long steps like `bar`. Without a terminal, a line is printed at the start."""
     if not sys.stderr.isatty():
         streams.note(label)
@@ -44,7 +44,7 @@ def step(label: str) -> Iterator[run.Progress | None]:
 
 
 @contextmanager
-def labelled_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
+def labelled_bar(unit: str = "runs") -> Iterator[simulation.LabelledProgress | None]:
     """Provide a progress bar with a variable label, which is called with (label, done, total)."""
     descriptor = os.environ.get(DESCRIPTOR, "")
     if descriptor.isdecimal():
@@ -66,7 +66,7 @@ class _Json:
         self.last, self.label = 0.0, ""
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        from hypertwin.execution import runner
+        from hypertwin.runs import runner
 
         now = time.monotonic()
         if now - self.last < JSON_EVERY_S and label == self.label and done < total:
@@ -86,7 +86,7 @@ class _Lines:
         self.began = self.last = time.monotonic()
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        from hypertwin.execution import runner
+        from hypertwin.runs import runner
 
         now = time.monotonic()
         if now - self.last >= LINE_EVERY_S:
@@ -133,7 +133,7 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _drawn_bar(unit: str) -> Iterator[run.LabelledProgress]:
+def _drawn_bar(unit: str) -> Iterator[simulation.LabelledProgress]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -143,7 +143,7 @@ def _drawn_bar(unit: str) -> Iterator[run.LabelledProgress]:
         TimeRemainingColumn,
     )
 
-    from hypertwin.execution import runner
+    from hypertwin.runs import runner
 
     columns = (
         TextColumn("{task.description}"),

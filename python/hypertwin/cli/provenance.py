@@ -59,7 +59,7 @@ _BOUNDS: ContextVar[Bounds | None] = ContextVar("what the command may touch", de
 
 def made(document: Any) -> Made:
     """Return the origin of a document's page, from the current command."""
-    from hypertwin.report.page import made_of  # pages are for some runs only
+    from hypertwin.show.page import made_of  # pages are for some runs only
 
     invocation = _INVOCATION.get() or Invocation()
     return made_of(document, _core.version(), command=invocation.command, files=invocation.files)

@@ -11,14 +11,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from hypertwin import _core, library, scenario, writing
+from hypertwin import _core, library, scenario
 from hypertwin.cli import options, output, provenance, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
 from hypertwin.errors import short
-from hypertwin.execution.options import Where
-from hypertwin.execution.runner import running
+from hypertwin.files import writing
 from hypertwin.ingest import outside, page
+from hypertwin.runs.options import Where
+from hypertwin.runs.runner import running
 
 AGAIN = ("simulate", "validate", "capacity", "density", "durability", "calibrate", "size", "vnuma", "compare")
 """Commands whose result depends only on their arguments and files."""

@@ -6,7 +6,7 @@ import json
 
 from hypertwin import _core
 from hypertwin.cli import streams
-from hypertwin.report import files
+from hypertwin.show import files
 
 EXAMPLES = ("hypertwin schema > scenario.schema.json",)
 

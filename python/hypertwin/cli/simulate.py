@@ -10,15 +10,19 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import effort, questions, remarks, run, writing
+from hypertwin import questions
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import names, options, output, progress, streams
 from hypertwin.errors import short
 from hypertwin.extras import needs
+from hypertwin.files import writing
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.plan import failover
-from hypertwin.report import browser_core, conditions, files, measured, registry, simulation, xlsx
-from hypertwin.result import Result
+from hypertwin.results import remarks
+from hypertwin.results.simulation import Result
+from hypertwin.runs import effort
+from hypertwin.runs import simulation as run
+from hypertwin.show import browser_core, conditions, files, measured, registry, simulation, xlsx
 
 
 class Format(enum.StrEnum):

@@ -10,7 +10,7 @@ import typer
 from hypertwin.cli import mistakes, options, output, streams
 from hypertwin.documents.plan import Sizing
 from hypertwin.plan import size
-from hypertwin.report import registry
+from hypertwin.show import registry
 
 
 class Snippet(enum.StrEnum):

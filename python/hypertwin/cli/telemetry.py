@@ -11,13 +11,14 @@ from typing import Annotated, cast
 
 import typer
 
-from hypertwin import _core, writing
+from hypertwin import _core
 from hypertwin.cli import options, output, progress, streams
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.extras import needs
-from hypertwin.report import registry
-from hypertwin.report import telemetry as shown
+from hypertwin.files import writing
+from hypertwin.show import registry
+from hypertwin.show import telemetry as shown
 
 
 class Format(enum.StrEnum):

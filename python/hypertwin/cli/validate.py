@@ -11,9 +11,9 @@ from hypertwin.cli import options, output, progress
 from hypertwin.cli.commands import Input
 from hypertwin.cli.names import Offered
 from hypertwin.documents.validation import Row
-from hypertwin.execution.options import Where
-from hypertwin.execution.runner import running
-from hypertwin.report import comparison, conditions, registry
+from hypertwin.runs.options import Where
+from hypertwin.runs.runner import running
+from hypertwin.show import comparison, conditions, registry
 from hypertwin.studies import judge
 from hypertwin.studies.study import chosen, files, names
 

@@ -14,8 +14,9 @@ from typing import Any, get_args, get_origin
 
 import typer
 
-from hypertwin import naming, writing
+from hypertwin import naming
 from hypertwin.errors import short
+from hypertwin.files import writing
 
 
 def read_plainly(parameters: Iterable[Any]) -> None:

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import virtual_numa, writing
 from hypertwin.cli import mistakes, options, output
+from hypertwin.files import writing
 from hypertwin.plan import size
-from hypertwin.report import registry, topology_svg
+from hypertwin.scenario import virtual_numa
+from hypertwin.show import registry, topology_svg
 
 EXAMPLES = (
     "hypertwin vnuma --hypervisor esxi-8.0 --sockets 2 --cores 12 --vcpus 24",

@@ -5,6 +5,7 @@
 | `kinds.py` | the kinds of results, recognised by their shape, and the compared parts of each |
 | `reading.py` | a result from a JSON document or from a page |
 | `figures.py` | all figures of a result, each with its location and its interval |
+| `migrate.py` | files of earlier versions, with current names |
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hypertwin.comparison.figures import Figure, Place
 from hypertwin.comparison.reading import Result
 from hypertwin.documents.compare import Change, Comparison, Missing, Setting, Side, Verdict
 from hypertwin.ingest import outside
-from hypertwin.report.page import rounded
+from hypertwin.show.page import rounded
 
 POINTS_THAT_MATTER = 5.0
 """Minimum base of percentage changes: a change from 0.01 to 0.02 % does not count as doubling."""

@@ -15,7 +15,7 @@ from typing import Any
 from hypertwin.comparison.kinds import VALIDATION, Kind
 from hypertwin.comparison.reading import Result
 from hypertwin.ingest import outside
-from hypertwin.report import points
+from hypertwin.metrics import points
 
 UNITS = (
     ("_gb_per_s", "GB/s"),

@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin import naming, yaml_fields
+from hypertwin import naming
 from hypertwin.cost import rules
 from hypertwin.cost.functions import FREE_UNITS, PARAMETERS, Value
 from hypertwin.cost.price import Form, Period, Price, PriceError, parse
 from hypertwin.errors import Mistake, short
-from hypertwin.yaml_fields import Fields, shown
+from hypertwin.files import yaml_fields
+from hypertwin.files.yaml_fields import Fields, shown
 
 MAX_LICENCES = 200
 """Maximum number of licences in a file."""

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hypertwin import yaml_file
 from hypertwin.cost.estate import Estate, Vm
 from hypertwin.cost.functions import FUNCTIONS, PARAMETERS, Count, Covered, Value
+from hypertwin.files import yaml_file
 
 FILE = Path(__file__).resolve().parents[1] / "library" / "licences.yaml"
 

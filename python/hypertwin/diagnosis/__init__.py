@@ -1,7 +1,11 @@
 """Problems of a cluster from telemetry and configuration, as findings with evidence, reference and fix.
 
+Problems of a VM's topology are the warnings of the core's virtual NUMA model, which rules only name as findings.
+Restarts after a host failure are those of `plan/capacity`, and the best hosts those of `plan/placement`. Diagnosis
+and planner therefore agree.
+
 The package joins telemetry and cluster file into one case. Rules judge the case, and the twin tries fixes. This package
-reads no format (`ingest` does) and draws no page (`report` does). It returns `documents.diagnosis`. A rule uses only
+reads no format (`ingest` does) and draws no page (`show` does). It returns `documents.diagnosis`. A rule uses only
 figures of the case, never findings of another rule: causes are linked afterwards. The same files give the same
 findings. Each module imports from those above it:
 
@@ -40,7 +44,7 @@ from hypertwin.diagnosis.rule import Finding
 from hypertwin.diagnosis.rules import RULES
 from hypertwin.documents import diagnosis as documents
 from hypertwin.documents.diagnosis import SEVERITIES
-from hypertwin.execution.runner import running
+from hypertwin.runs.runner import running
 from hypertwin.scenario import Given
 
 ALSO_READ = (

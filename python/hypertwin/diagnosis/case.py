@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hypertwin import virtual_numa
 from hypertwin.diagnosis import snapshot
 from hypertwin.diagnosis.evidence import Evidence, Read, Stat
 from hypertwin.diagnosis.subjects import Busy, Cluster, Host, Subject, Vm, cluster_name
 from hypertwin.ingest import telemetry
 from hypertwin.ingest.appliances import is_storage_appliance
-from hypertwin.report.words import some
-from hypertwin.scenario import Scenario
+from hypertwin.metrics.words import some
+from hypertwin.scenario import Scenario, virtual_numa
 
 
 @dataclass

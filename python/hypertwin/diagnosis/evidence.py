@@ -2,6 +2,10 @@
 
 Readings of any number of files go, part by part, into one temporary Parquet file. `ingest.aggregates` reads it in
 bounded memory. Percentiles are exact, so the same files give the same findings.
+
+Rules judge the value that more than 5% of the samples, and at least two, reach. Percentiles are calculated metric by
+metric. A quantile sketch would depend on threads. No rule uses a maximum, except the check for oversized VMs, which
+needs the peak.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from hypertwin.documents import telemetry as sources
 from hypertwin.extras import needs
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import rounded
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.simulation import LabelledProgress
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypertwin.diagnosis.rule import Band, Rule
 from hypertwin.diagnosis.rules import RULES
 from hypertwin.documents.diagnosis import SEVERITIES
-from hypertwin.report.words import amount
+from hypertwin.metrics.words import amount
 
 _HEAD = """# Findings of `hypertwin diagnose`
 

@@ -14,7 +14,7 @@ from hypertwin.diagnosis.rule import Finding
 from hypertwin.diagnosis.rules.sizing import FEWEST_VCPUS, PEAK, needed
 from hypertwin.diagnosis.subjects import Host, Vm
 from hypertwin.diagnosis.words import GIB
-from hypertwin.report.words import some
+from hypertwin.metrics.words import some
 from hypertwin.scenario import Scenario
 
 if TYPE_CHECKING:

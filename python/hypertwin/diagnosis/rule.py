@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from hypertwin import bands
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.evidence import When
 from hypertwin.diagnosis.subjects import Subject
 from hypertwin.documents import diagnosis as findings
 from hypertwin.documents.diagnosis import SEVERITIES, Severity
+from hypertwin.metrics import bands
 
 OWN = frozenset(SEVERITIES)
 """All severities, for a band without a published limit."""

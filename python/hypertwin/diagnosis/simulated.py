@@ -17,7 +17,7 @@ from hypertwin.diagnosis.evidence import Evidence, Stat
 from hypertwin.diagnosis.rule import Finding
 from hypertwin.documents.simulation import Cause, Host, Point, Vm
 from hypertwin.ingest import telemetry
-from hypertwin.result import Result
+from hypertwin.results.simulation import Result
 from hypertwin.scenario import Scenario, load
 
 MOST_CAUSES = 5

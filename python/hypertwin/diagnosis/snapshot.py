@@ -3,6 +3,8 @@
 An export has figures of the time when it was written. Rules judge them like telemetry and note that their duration is
 unknown. Telemetry has priority. An export over time has a mean, and sometimes a 95th percentile and a peak. The mean
 stands for all percentiles in between, which are hardly lower.
+
+Rules that need a duration report that they cannot judge a single sample.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class Vm:
     guest: str | None = None
     """Path of the measured guest of the VM."""
     layout: Mapping[str, Any] | None = None
-    """Virtual NUMA layout, from `hypertwin.virtual_numa.layouts`."""
+    """Virtual NUMA layout, from `hypertwin.scenario.virtual_numa.layouts`."""
     appliance: bool = False
     """True if the VM serves storage."""
 

@@ -2,6 +2,8 @@
 
 Without measurements, rules judge an `esxtop -b` recording of the twin's hosts. Rules read it like any telemetry. The
 answer states its origin.
+
+So no rule knows a simulation. The run has the same bounds as what-ifs, and never uses guessed hosts.
 """
 
 from __future__ import annotations
@@ -14,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import _core, run, settle
+from hypertwin import _core
 from hypertwin import scenario as scenarios
 from hypertwin.errors import HypertwinError
 from hypertwin.extras import installed
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.plan.capacity.demand import is_imported
-from hypertwin.run import LabelledProgress
+from hypertwin.runs import settle, simulation
+from hypertwin.runs.simulation import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_VMS = 400
@@ -76,7 +79,7 @@ def record(scenario: Scenario, folder: str, progress: LabelledProgress | None = 
         set_times(data, every * max(seconds // every, 2))
         data["run"]["sample_interval"] = f"{every:g} s"
         loaded = scenarios.loads(json.dumps(data), file="the cluster file, simulated")
-        written = esxtop_export.write(run.samples(loaded), Path(folder))
+        written = esxtop_export.write(simulation.samples(loaded), Path(folder))
     except HypertwinError as error:
         return Recorded(why_not=" ".join(str(error).split()))
     return Recorded(tuple(str(each) for each in written), _core.duration_s(data["run"]["duration"]))
@@ -117,7 +120,7 @@ def seconds_of(data: Mapping[str, Any]) -> float:
     set_times(pilot, min(asked, PILOT_S))
     pilot["run"]["replications"] = 1
     loaded = scenarios.loads(json.dumps(pilot), file="the cluster file, changed")
-    point: Mapping[str, Any] = run.simulate(loaded).to_dict()["points"][0]
+    point: Mapping[str, Any] = simulation.simulate(loaded).to_dict()["points"][0]
     rate = sum(
         vm["vcpus"] * 100 + sum(vm.get(key) or 0.0 for key in ("throughput_per_s", "iops"))
         for vm in point["vms"].values()

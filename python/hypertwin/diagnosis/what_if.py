@@ -2,6 +2,10 @@
 
 Runs use only the hosts of the changes. All runs use the same seed and names, so they draw the same random numbers.
 `remedies` has the changes to try for each finding.
+
+The result is a difference between two runs. The twin's ready time before the change is shown next to the measured
+value, because a cluster file need not have the measured load. The number of runs and the amount of work are bounded,
+by a short first run and not by a clock. The same files therefore give the same what-ifs.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypertwin import language, run, virtual_numa
+from hypertwin import language
 from hypertwin import scenario as scenarios
 from hypertwin.diagnosis import twin
 from hypertwin.diagnosis.case import Case
@@ -21,10 +25,11 @@ from hypertwin.diagnosis.rule import Finding
 from hypertwin.diagnosis.subjects import Vm
 from hypertwin.diagnosis.words import MIB, size
 from hypertwin.errors import HypertwinError
-from hypertwin.frame import flatten
-from hypertwin.report import ready
-from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Scenario
+from hypertwin.metrics import ready
+from hypertwin.metrics.frame import flatten
+from hypertwin.runs import simulation
+from hypertwin.runs.simulation import LabelledProgress
+from hypertwin.scenario import Scenario, virtual_numa
 
 MOST_RUNS = 36
 """Maximum number of runs in total, including those before the changes. The worst finding of each code comes first."""
@@ -255,7 +260,7 @@ def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
 
 def _run(data: Mapping[str, Any]) -> tuple[Point, Mapping[str, Any]]:
     loaded = scenarios.loads(json.dumps(data), file="the cluster file, changed")
-    return run.simulate(loaded).to_dict()["points"][0], virtual_numa.layouts(loaded)
+    return simulation.simulate(loaded).to_dict()["points"][0], virtual_numa.layouts(loaded)
 
 
 def _changed(before: Mapping[str, Any], change: Change) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """JSON documents that commands print with `--format json`, as types. Each module that makes documents has one file.
 
-They separate computation from display: `run`, `plan`, `calibration`, `lab`, `diagnose` and `studies` make them, and
-`hypertwin.report` reads them. Makers use parts of `report`, which must not import its makers. So these types are below
-both. Names end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milliseconds, `_pct` per cent, `_gib` GiB,
-`_bytes`, `_hz`); other names are numbers, or contain their unit. The types hold no code.
+They separate computation from display: `runs`, `plan`, `calibration`, `lab`, `diagnosis` and `studies` make them, and
+`show` reads them. Makers use parts of `show`, which must not import its makers. So these types are below both. Names
+end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milliseconds, `_pct` per cent, `_gib` GiB, `_bytes`,
+`_hz`); other names are numbers, or contain their unit. The types hold no code.
 
 | file | documents of |
 |---|---|

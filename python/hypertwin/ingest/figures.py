@@ -4,6 +4,9 @@ A figure is a sum of counters at the same times, such as run, ready and co-stop 
 percentile and peak are those of its samples. Figures of several subjects are also summed at the same times
 (`Figures.sums`), because peaks at different times must not be added. Polars streams the file. Memory holds at most
 `BATCH_ROWS` samples, or those of the longest figure, and `MOST_MOMENTS` of each sum.
+
+The 95th percentile of a cluster is therefore that of the sum of simultaneous values. Without time series, the output
+says that peaks were added.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from hypertwin import reading
 from hypertwin.errors import fail, short
+from hypertwin.files import reading
 
 HEAD_BYTES = 65_536
 """Bytes at the start of a file that identify its format."""

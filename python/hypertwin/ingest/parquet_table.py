@@ -3,6 +3,8 @@
 Polars unpacks it in a separate process with at most `MOST_MEMORY`. A file that unpacks to more, or that crashes its
 reader, ends that process and raises one clear error. The results are checked part by part like any other source:
 columns, entities, units, numbers.
+
+The reason is that Polars allocates as much as a page of the file claims to need, and can abort.
 """
 
 from __future__ import annotations

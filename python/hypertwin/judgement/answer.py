@@ -11,8 +11,8 @@ from hypertwin import _core
 from hypertwin.documents.simulation import Answer, Break, Cause, Point
 from hypertwin.judgement.breaks import Place, Verdict, verdicts
 from hypertwin.judgement.settings import Axes, axis_name, group_names, place
-from hypertwin.report.points import groups, some_points, varying_paths
-from hypertwin.report.words import RESOLVED_PCT, count, number, some
+from hypertwin.metrics.points import groups, some_points, varying_paths
+from hypertwin.metrics.words import RESOLVED_PCT, count, number, some
 
 MOST_POINTS = 1_000
 """Maximum number of points of a sweep that its answer uses. A larger sweep is sampled evenly."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hypertwin.bands import band
 from hypertwin.documents.simulation import Break, Point, Sign, Vm
 from hypertwin.judgement.limits import limiting
 from hypertwin.judgement.settings import Axes, group_names, lines, setting, work
-from hypertwin.report.points import groups
-from hypertwin.report.words import number, some
+from hypertwin.metrics.bands import band
+from hypertwin.metrics.points import groups
+from hypertwin.metrics.words import number, some
 
 Pattern = Literal["from", "up to", "at", "everywhere", "nowhere"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypertwin.documents.simulation import Point, Vm
-from hypertwin.report.points import groups, short_path, varying_paths
+from hypertwin.metrics.points import groups, short_path, varying_paths
 
 NAMES = {"vcpus": "vCPUs", "load": "load, times", "count": "number of VMs", "cores_per_socket": "cores per socket"}
 """Names for the last part of a path on an axis."""

@@ -3,6 +3,10 @@
 Every experiment is a hypertwin scenario of this machine. Its threads are VMs on a Linux host, its loops closed
 workloads. All scenarios use the same figures of the machine (`hypertwin lab profile`). No value is set for a single
 experiment. All predictions are on disk, with a hash, before the first measurement begins.
+
+Threads draw think times and bursts from the kernel's named streams, so experiment and scenario have the same load.
+The lab uses no other part of the simulation. The twin has one VM per control group. In a VM with one vCPU, the thread
+is the vCPU; a larger VM has as many sessions as vCPUs. Its guest therefore always has a free vCPU, and adds no queue.
 """
 
 from __future__ import annotations
@@ -20,11 +24,13 @@ from typing import Any
 
 import yaml
 
-from hypertwin import _core, naming, run, scenario, writing, yaml_file
+from hypertwin import _core, naming, scenario
 from hypertwin.documents import lab as documents
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
+from hypertwin.files import writing, yaml_file
 from hypertwin.lab import control_groups, system
-from hypertwin.run import LabelledProgress
+from hypertwin.runs import simulation
+from hypertwin.runs.simulation import LabelledProgress
 
 PROMISED = {"throughput_pct": 5.0, "response_mean_pct": 10.0, "response_p95_pct": 15.0, "wait_points": 4.0}
 """Maximum number of medians over experiments of the absolute errors, on a quiet machine."""
@@ -306,7 +312,7 @@ def predict(experiment: Experiment, machine: Mapping[str, Any], folder: Path) ->
     folder.mkdir(parents=True, exist_ok=True)
     text = scenario_of(experiment, machine)
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
-    point = run.simulate(scenario.load(folder / "scenario.yaml")).reports[0]
+    point = simulation.simulate(scenario.load(folder / "scenario.yaml")).reports[0]
     prediction = {
         "experiment": experiment.name,
         "predicted_at": datetime.now(UTC).isoformat(),

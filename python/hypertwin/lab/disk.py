@@ -3,6 +3,8 @@
 The device has a few parameters. Each is fitted to the points that depend on it: latencies by single I/Os, random rates
 by deep queues, sequential rates by large blocks, flushes by synchronous writes. The prediction is on disk, with a hash,
 before the first measurement of its load.
+
+The lab uses `calibration` in the same way as users, and has no model of its own.
 """
 
 from __future__ import annotations
@@ -18,13 +20,15 @@ from typing import Any
 
 import yaml
 
-from hypertwin import _core, run, scenario, writing
+from hypertwin import _core, scenario
 from hypertwin.calibration.calibrate import calibrate
 from hypertwin.documents import lab as documents
 from hypertwin.errors import HypertwinError
+from hypertwin.files import writing
 from hypertwin.lab import fio, system
 from hypertwin.lab.fio import Fio, Load
-from hypertwin.run import LabelledProgress
+from hypertwin.runs import simulation
+from hypertwin.runs.simulation import LabelledProgress
 
 PROMISED_PCT = 20.0
 """Maximum error of the predicted throughput, on a quiet machine."""
@@ -274,7 +278,9 @@ def predict(data: Mapping[str, Any], load: Load, folder: Path) -> documents.Disk
     text = "# Made by `hypertwin lab disk`.\n"
     text += yaml.safe_dump({**data, "workloads": {"fio": workload}}, sort_keys=False, width=120)
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
-    group: Mapping[str, Any] = run.simulate(scenario.load(folder / "scenario.yaml")).reports[0]["groups"]["system"]
+    group: Mapping[str, Any] = simulation.simulate(scenario.load(folder / "scenario.yaml")).reports[0]["groups"][
+        "system"
+    ]
     figures: documents.DiskFigures = {
         "iops": group["iops"],
         "latency_ms_mean": group["io_latency_ms"]["mean"],

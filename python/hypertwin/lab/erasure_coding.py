@@ -25,7 +25,7 @@ from hypertwin.documents.lab import Coding, CodingRow, Fit
 from hypertwin.errors import HypertwinError, fail
 from hypertwin.lab.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
 from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
-from hypertwin.run import Progress
+from hypertwin.runs.simulation import Progress
 
 SCHEMES = ("3+1", "3+2", "5+2", "7+2", "17+3", "4+2", "8+3")
 """Default schemes: five of a chunk store, and two that are common elsewhere."""

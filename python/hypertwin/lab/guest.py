@@ -1,6 +1,10 @@
 """Small Linux guest from packaged parts: the kernel of the distribution, and a static busybox with one shell script.
 
 No part is downloaded or compiled by this module. `scripts/install_test_tools .venv/guest` installs the parts on Debian.
+
+Shell built-ins need neither a compiler nor a process per burst. The control channel is a socket pair, and the guest
+ends with its parent process, so no guest outlives the command. Emulated guests use the HPET as their clock: a kernel
+that is descheduled while it measures its time-stamp counter gets a wrong frequency.
 """
 
 from __future__ import annotations

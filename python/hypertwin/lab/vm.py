@@ -23,15 +23,17 @@ from typing import Any, cast
 
 import yaml
 
-from hypertwin import run, scenario, writing
+from hypertwin import scenario
 from hypertwin.documents import lab as documents
 from hypertwin.documents.simulation import Vm
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.files import writing
 from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu, system
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line
-from hypertwin.run import LabelledProgress
+from hypertwin.runs import simulation
+from hypertwin.runs.simulation import LabelledProgress
 
 BOOT_S = 120.0
 """Maximum seconds for the boot of a guest. An emulated one on a busy machine takes tens of seconds."""
@@ -246,7 +248,7 @@ def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibratio
     text = _COMMENT + yaml.safe_dump(describe(plan, cpus, accelerator, alone), sort_keys=False, width=120)
     file = out / SCENARIO
     _write(file, text)
-    report = run.simulate(scenario.load(file))
+    report = simulation.simulate(scenario.load(file))
     point = report.reports[0]
     predicted = {
         "version": report.version,

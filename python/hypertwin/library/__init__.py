@@ -1,14 +1,9 @@
 """Files of the package: examples, studies, presets and published figures.
 
-`presets/` has the pools that scenarios can name (`hypertwin.pool_presets`), `licences.yaml` the rules of licences
-(`hypertwin.cost.rules`), and `published/` figures of CPUs and servers (`hypertwin.published`). `moving/` has the rules
-and rates of moves to other hypervisors (`hypertwin.plan.moving`). In a checkout, `library/examples` and
-`library/studies` are links to `scenarios/` and `studies/` of its root.
-
-| file | contents |
-|---|---|
-| `example.py` | the examples: scenarios with the files they name |
-| `starter.py` | a commented starter scenario |
+`presets/` has the pools that scenarios can name (`hypertwin.scenario.pool_presets`), `licences.yaml` the rules of
+licences (`hypertwin.cost.rules`), and `published/` figures of CPUs and servers (`hypertwin.published`). `moving/` has
+the rules and rates of moves to other hypervisors (`hypertwin.plan.moving`). In a checkout, `library/examples` and
+`library/studies` are links to `scenarios/` and `studies/` of its root. Rooms above read these files.
 """
 
 from pathlib import Path

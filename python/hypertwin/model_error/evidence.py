@@ -23,8 +23,9 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from hypertwin import library, yaml_file
+from hypertwin import library
 from hypertwin.errors import HypertwinError, short
+from hypertwin.files import yaml_file
 from hypertwin.model_error.kinds import AREAS, KINDS, Area, Kind
 
 FILE = "model_error.csv"

@@ -14,6 +14,9 @@ objectives, and so bounds the search and the curve.
 
 Figures have an interval with the twin's own error (`hypertwin.model_error`). The search also finds the largest counts
 that meet the objectives at the worse ends, and at the better ends of these intervals.
+
+The next count is a function of the verdicts so far, so the tried counts do not depend on the number of jobs. No count
+is simulated twice.
 """
 
 from __future__ import annotations
@@ -24,26 +27,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
-from hypertwin import _core, naming, run, space
-from hypertwin.answers import Answer
+from hypertwin import _core, naming
 from hypertwin.arguments import Option, asks
 from hypertwin.documents import plan as documents
 from hypertwin.documents.failover import Failover
 from hypertwin.errors import Argument, RunError, ScenarioError, fail
-from hypertwin.execution.options import Runs
-from hypertwin.execution.runner import running
 from hypertwin.extras import installed
 from hypertwin.judgement.limits import limiting
+from hypertwin.metrics.ready import summed
+from hypertwin.metrics.words import some
 from hypertwin.model_error.carried import Carrier
 from hypertwin.plan import failover, memory, objective
 from hypertwin.plan.capacity import packing
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.memory import HostMemory
 from hypertwin.plan.objective import Objective
-from hypertwin.report.ready import summed
-from hypertwin.report.words import some
-from hypertwin.run import LabelledProgress
-from hypertwin.scenario import Given, Scenario, by_path, load, together
+from hypertwin.results.answers import Answer
+from hypertwin.runs import simulation
+from hypertwin.runs.options import Runs
+from hypertwin.runs.runner import running
+from hypertwin.runs.simulation import LabelledProgress
+from hypertwin.scenario import Given, Scenario, load, space
+from hypertwin.scenario.overrides import by_path, together
 
 if TYPE_CHECKING:
     from hypertwin.records.plan import DensityFields
@@ -521,7 +526,7 @@ def density(scenario: Given, asked: Asked) -> Density:
 
     - Its VMs do not fit, or its run is overloaded.
     - It configures a host with more than `memory_overcommit` times its memory (VMs and `hypervisor_memory`).
-    - It stores more in a pool than its capacity (`hypertwin.space`).
+    - It stores more in a pool than its capacity (`hypertwin.scenario.space`).
     - A VM cannot restart when `failures` hosts fail, by the demand and the limits of `hypertwin capacity`.
 
     Raises ScenarioError for invalid scenarios or arguments, and RunError when a run fails otherwise.
@@ -724,7 +729,7 @@ class Measure:
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
         """Yield each count with its results. Raises RunError if a run fails for another reason than overload."""
-        fitting: list[run.Point] = []
+        fitting: list[simulation.Point] = []
         for count in counts:
             path = f"vms.{self.vm}.count"
             try:
@@ -742,7 +747,7 @@ class Measure:
             elif lost := self.survival.lost(scenario):
                 yield count, replace(self._refused(count, lost), lacks=FAILOVER)
             else:
-                fitting.append(run.Point({path: count}, scenario))
+                fitting.append(simulation.Point({path: count}, scenario))
         words = ", ".join(str(point.changes[f"vms.{self.vm}.count"]) for point in fitting) + f" VMs of {self.vm}"
 
         def progress(done: int, total: int) -> None:
@@ -751,7 +756,7 @@ class Measure:
 
         yield from self._decide(fitting, progress)
 
-    def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
+    def _decide(self, points: Sequence[simulation.Point], progress: simulation.Progress) -> Iterator[tuple[int, Point]]:
         """Run all points. Undecided points get twice the replications each time."""
         runs: list[dict[int, _core.Replication]] = [{} for _ in points]
         values: list[dict[int, list[float | None]]] = [{} for _ in points]
@@ -765,12 +770,12 @@ class Measure:
         def failed(index: int, error: RunError) -> None:
             overloaded[index] = str(error)
 
-        settled = run.settled(points, progress=progress, failed=failed)
+        settled = simulation.settled(points, progress=progress, failed=failed)
         points, known = settled.points, settled.pilots
         first, last, undecided = 0, self.replications, list(range(len(points)))
         while undecided:
             tasks = [(index, k) for index in undecided if index not in overloaded for k in range(first, last)]
-            run.run_replications(points, tasks, done, known=known, progress=progress, failed=failed)
+            simulation.run_replications(points, tasks, done, known=known, progress=progress, failed=failed)
             still = []
             for index in undecided:
                 count = int(points[index].changes[f"vms.{self.vm}.count"])

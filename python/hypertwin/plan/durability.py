@@ -18,8 +18,8 @@ from hypertwin import _core
 from hypertwin.arguments import Option
 from hypertwin.documents import plan as documents
 from hypertwin.errors import Mistake, ScenarioError, fail
-from hypertwin.execution.options import Runs
-from hypertwin.run import Progress
+from hypertwin.runs.options import Runs
+from hypertwin.runs.simulation import Progress
 from hypertwin.scenario import Given
 
 USUAL_SCHEMES = (

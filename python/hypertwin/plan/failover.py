@@ -10,12 +10,13 @@ from hypertwin.documents.failover import Failover, HostFailure
 from hypertwin.documents.simulation import Point
 from hypertwin.extras import installed
 from hypertwin.language import Cluster
+from hypertwin.metrics.words import some
 from hypertwin.plan import capacity as counted
 from hypertwin.plan import powered_off
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.options import Asked
-from hypertwin.report.words import some
 from hypertwin.scenario import Given, Scenario
+from hypertwin.scenario.overrides import by_path
 
 
 def judged(scenario: Scenario, cluster: Cluster, limits: Limits | None = None) -> Failover | None:
@@ -84,5 +85,5 @@ def _otherwise(judged: HostFailure, point: Point) -> str:
 
 def capacity(path: Given, asked: Asked) -> Capacity:
     """Return the document of `hypertwin.plan.capacity.capacity`, with the verdict on each cluster."""
-    loaded = scenarios.load(path, scenarios.by_path(asked.overrides))
+    loaded = scenarios.load(path, by_path(asked.overrides))
     return counted.capacity(powered_off.with_off(loaded) if asked.with_off else loaded, asked, judged)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypertwin.errors import Argument, fail
+from hypertwin.metrics import metric_path
+from hypertwin.metrics.catalogue import CATALOGUE
+from hypertwin.metrics.metric_path import MetricPath
 from hypertwin.model_error.carried import At
-from hypertwin.report import metric_path
-from hypertwin.report.metric_path import MetricPath
-from hypertwin.report.metrics import CATALOGUE
 from hypertwin.scenario import Scenario
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {

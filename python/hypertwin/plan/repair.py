@@ -13,15 +13,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn, cast
 
-from hypertwin import _core, run, settle, space
+from hypertwin import _core
 from hypertwin.documents import plan as documents
 from hypertwin.documents.simulation import Point, Pool
 from hypertwin.documents.space import Space
 from hypertwin.errors import fail
-from hypertwin.execution.options import AS_WRITTEN, Runs
-from hypertwin.execution.runner import running
 from hypertwin.plan import durability
-from hypertwin.scenario import Given, Scenario, by_path, load
+from hypertwin.runs import settle, simulation
+from hypertwin.runs.options import AS_WRITTEN, Runs
+from hypertwin.runs.runner import running
+from hypertwin.scenario import Given, Scenario, load, space
+from hypertwin.scenario.overrides import by_path
 
 GIB = 2**30
 
@@ -156,7 +158,7 @@ def measure(
     storage: str | None = None,
     policy: str | None = None,
     detection: str | None = None,
-    progress: run.Progress | None = None,
+    progress: simulation.Progress | None = None,
 ) -> Measured:
     """Simulate the failure of a disk of the pool `storage` (the only pool if None), as described in the module.
 
@@ -176,13 +178,15 @@ def measure(
     detection_s = durability.detection_time(waited)
     absent_s = durability.detection_time(absent)
     with running(**runs.where):
-        base = run.settled([run.Point({}, base)], progress=progress).points[0].scenario
+        base = simulation.settled([simulation.Point({}, base)], progress=progress).points[0].scenario
         failed = _disk(base, pool)
         host = failed.rpartition("/")[0]
         room = space.spaces(base)[pool]
         heals = room["lost_host"]["heals"] and room["lost_host"]["survives"]
         tried = [base, _without(base, pool, failed), *([_without(base, pool, host)] if heals else [])]
-        healthy, report, *others = run.run_points([run.Point({}, each) for each in tried], progress=progress).reports
+        healthy, report, *others = simulation.run_points(
+            [simulation.Point({}, each) for each in tried], progress=progress
+        ).reports
     found = report["pools"][pool]
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)

@@ -4,8 +4,8 @@ There are five rules. A VM has one vCPU per physical core, without hyper-threads
 vCPUs and memory are split evenly over the fewest NUMA nodes that hold them, with an even count over several nodes.
 Virtual sockets are as large as virtual nodes. CPU hot-add is off on several nodes. Sources: "Virtualizing large
 databases - VMware CPU capacity planning" (InterSystems community, 2017); VMware, "Performance Best Practices for VMware
-vSphere 8.0", on virtual CPUs and NUMA. The core's model of virtual NUMA (`hypertwin.virtual_numa`) evaluates every
-candidate, and the advice is the candidate with the best findings.
+vSphere 8.0", on virtual CPUs and NUMA. The core's model of virtual NUMA (`hypertwin.scenario.virtual_numa`) evaluates
+every candidate, and the advice is the candidate with the best findings.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, cast
 
-from hypertwin import _core, language, scenario, virtual_numa
+from hypertwin import _core, language, scenario
 from hypertwin.arguments import Option
 from hypertwin.documents import plan as documents
 from hypertwin.documents.vnuma import Layout, LayoutWarning
 from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.naming import counted
 from hypertwin.plan import snippets
+from hypertwin.scenario import virtual_numa
 
 PEAK_UTILIZATION = 0.8
 """Fraction of its vCPUs that a VM can use at its peak."""
@@ -97,7 +98,7 @@ class Host:
     cores_per_socket: int
     threads_per_core: int = 2
     node_memory: str | None = None
-    """Memory of one node, such as `128 GiB`, or None for the default of `hypertwin.virtual_numa.layout`."""
+    """Memory of one node, such as `128 GiB`, or None for the default of `hypertwin.scenario.virtual_numa.layout`."""
     clock_hz: int | None = None
     """Nominal clock in Hz, or None if unknown."""
     name: str = "host"
@@ -155,7 +156,7 @@ class Host:
 
 
 def _of_host(mistake: Mistake) -> Mistake:
-    """Return the problem, with arguments of `hypertwin.virtual_numa.layout` renamed to those of the host."""
+    """Return the problem, with arguments of `hypertwin.scenario.virtual_numa.layout` renamed to those of the host."""
     if mistake.path in ("sockets", "cores", "threads"):
         return replace(mistake, path="host", value=f"{mistake.value} {mistake.path}")
     return replace(mistake, hint="choose one of these") if mistake.code == "uneven-division" else mistake
@@ -168,9 +169,9 @@ class Candidate:
     name: str
     """Name of the topology: `advised`, or the name of a naive choice such as `one core per socket`."""
     settings: Mapping[str, Any]
-    """Arguments of `hypertwin.virtual_numa.layout` for this topology, besides vCPUs and memory."""
+    """Arguments of `hypertwin.scenario.virtual_numa.layout` for this topology, besides vCPUs and memory."""
     layout: Layout
-    """Document of `hypertwin.virtual_numa.layout`."""
+    """Document of `hypertwin.scenario.virtual_numa.layout`."""
 
     @property
     def vcpus(self) -> int:
@@ -451,7 +452,7 @@ def advise(
 
 
 def advise_topology(present: Layout) -> documents.TopologyAdvice:
-    """Return the advice for the VM and host of a `hypertwin.virtual_numa.layout` document.
+    """Return the advice for the VM and host of a `hypertwin.scenario.virtual_numa.layout` document.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. If the VM has more vCPUs
     than the host has cores, the advice uses the host's cores. Raises ScenarioError.
@@ -470,7 +471,7 @@ def advise_topology(present: Layout) -> documents.TopologyAdvice:
 
 
 def advised_layout(asked: virtual_numa.Asked) -> documents.AdvisedLayout:
-    """Return the document of `hypertwin.virtual_numa.layout`, with the advice of `advise_topology`."""
+    """Return the document of `hypertwin.scenario.virtual_numa.layout`, with the advice of `advise_topology`."""
     present = virtual_numa.layout(**vars(asked))
     others: dict[str, Any] = dict(present)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}

@@ -31,7 +31,7 @@ VMX_KEYS = {
     "max_per_virtual_node": "numa.vcpu.maxPerVirtualNode",
     "cores_per_node": "numa.vcpu.coresPerNode",
 }
-"""Keys of a .vmx file for settings of `hypertwin.virtual_numa.layout`."""
+"""Keys of a .vmx file for settings of `hypertwin.scenario.virtual_numa.layout`."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Machine:
     name: str = PLACEHOLDER
     """Name of the VM, which must match `NAME`."""
     settings: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """ESXi settings that differ from the defaults of the version, with the names of `hypertwin.virtual_numa.layout`."""
+    """ESXi settings that differ from the defaults, with the names of `hypertwin.scenario.virtual_numa.layout`."""
     host_nodes: tuple[int, ...] | None = None
     """Host NUMA node of each virtual node. If None, the host decides the placement."""
     host_cpus: tuple[str, ...] = ()

@@ -1,4 +1,7 @@
-"""Addresses of the server, and their answers. Every request has passed `access.py`."""
+"""Addresses of the server, and their answers. Every request has passed `access.py`.
+
+A page of a run has another origin than the app (`sandbox` of its policy), so a hostile page cannot use the session.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from hypertwin import _core, scenario
+from hypertwin import _core
 from hypertwin.errors import HypertwinError, ScenarioError
-from hypertwin.report.page import ICON
+from hypertwin.scenario.overrides import parse_sets
 from hypertwin.serve import imports, runs
 from hypertwin.serve.files import Folder
 from hypertwin.serve.offers import Offer
 from hypertwin.serve.refusal import RefusedError
 from hypertwin.serve.runs import Run, Runs
 from hypertwin.serve.workers import Workers
+from hypertwin.show.page import ICON
 
 LIVE = "/api/live"
 """Address of the data of a live page."""
@@ -251,7 +255,7 @@ def _changes(offer: Offer, options: Mapping[str, Any]) -> list[tuple[str, object
     """Return the changes that options make, for the files that these name."""
     typed = offer.changes(options)
     try:
-        return [*scenario.parse_sets(each for each in typed if "=" in each).items()]
+        return [*parse_sets(each for each in typed if "=" in each).items()]
     except ScenarioError:  # the command shows the error
         return []
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin import reading, scenario, writing, yaml_file
+from hypertwin import scenario
 from hypertwin.errors import HypertwinError, ScenarioError, printable, short
+from hypertwin.files import reading, writing, yaml_file
 from hypertwin.ingest import outside, sources
 from hypertwin.serve.refusal import RefusedError
 

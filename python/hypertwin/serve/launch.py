@@ -2,6 +2,8 @@
 
 The system ends the process when the server ends, also by SIGKILL (PR_SET_PDEATHSIG of Linux, prctl(2)). Limits and this
 setting stay when the process becomes a Python module.
+
+A record of process and start time finds the processes that the system missed.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def command(module: str, words: Sequence[str], memory: int) -> list[str]:
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Return the environment of a process that works in a folder. Its scenarios name only files in the folder."""
-    package = str(Path(scenario.__file__).parents[1])
+    package = str(Path(scenario.__file__).parents[2])
     paths = [
         package,
         *(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if Path(each).is_absolute()),

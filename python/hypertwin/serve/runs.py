@@ -2,6 +2,10 @@
 
 The folder has copies of the inputs, `run.json`, and the outputs `page.html`, `result.json` and `stderr.txt`. `run.json`
 is always complete. After a server was killed, its successor lists finished runs, and marks the others as interrupted.
+
+A run is the command line: its page, exit code and errors are those of the command. A process can be limited,
+cancelled and killed, which a thread of the core cannot. The inputs are copies, so the hash of the inputs is exact,
+and a later edit changes nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +27,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from hypertwin import reading, writing
 from hypertwin.errors import HypertwinError
+from hypertwin.files import reading, writing
 from hypertwin.serve import launch
 from hypertwin.serve.refusal import RefusedError
 

@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hypertwin import scenario
 from hypertwin.errors import HypertwinError, short
-from hypertwin.execution import cache
+from hypertwin.runs import cache
 from hypertwin.serve import access
 from hypertwin.serve.app import WORKER_MEMORY, WORKERS, Api, application
 from hypertwin.serve.files import ENDINGS, Folder

@@ -12,7 +12,7 @@ from hypertwin import scenario
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
 
 if TYPE_CHECKING:
-    from hypertwin.result import Result
+    from hypertwin.results.simulation import Result
 
 MAX_EVENTS = 2e8
 """Maximum events of a live simulation, as estimated: minutes of one core. Longer ones are runs."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.documents import validation as documents
-from hypertwin.execution.runner import running
-from hypertwin.run import Point, Progress, run_points
+from hypertwin.runs.runner import running
+from hypertwin.runs.simulation import Point, Progress, run_points
 from hypertwin.scenario import Scenario, load
 from hypertwin.studies import classes, record
 from hypertwin.studies.classes import Class

@@ -30,8 +30,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin import yaml_file
 from hypertwin.errors import HypertwinError, printable, short
+from hypertwin.files import yaml_file
 from hypertwin.studies.accept import FORMS, Accept, accept_of
 from hypertwin.studies.classes import RATIO, Class, class_of
 

@@ -1,4 +1,8 @@
-"""Questions that a case of a study can ask the planner instead of one report of its scenario."""
+"""Questions that a case of a study can ask the planner instead of one report of its scenario.
+
+A published number of VMs, or a durability, is not a figure of one run's report. The report of such a case is the JSON
+of the command, so rows and their paths stay the same.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import virtual_numa
 from hypertwin.errors import short
 from hypertwin.plan import density, durability
-from hypertwin.run import Progress
-from hypertwin.scenario import load
+from hypertwin.runs.simulation import Progress
+from hypertwin.scenario import load, virtual_numa
 from hypertwin.studies.published import StudyError
 
 

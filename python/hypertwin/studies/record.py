@@ -3,6 +3,8 @@
 The folder of studies has two files. `record.csv` has a line for each figure: its error, and whether it was within
 tolerance. A figure that was within tolerance and no longer is has regressed, regardless of its study. This holds until
 a person adds it to `accepted.yaml`, a list of study, case, figure, date and reason.
+
+A reason in the study would not be enough, because the change that breaks a figure could also set it.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin import yaml_file
 from hypertwin.documents.validation import Row
 from hypertwin.errors import ScenarioError, short
+from hypertwin.files import yaml_file
 from hypertwin.studies.published import StudyError
 
 RECORD = "record.csv"

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin import library, yaml_file
+from hypertwin import library
 from hypertwin.errors import ScenarioError, short
+from hypertwin.files import yaml_file
 from hypertwin.studies.expression import terms
 from hypertwin.studies.published import Row, StudyError, rows
 from hypertwin.studies.questions import QUESTIONS, Question, question

@@ -16,11 +16,11 @@ from tests.conftest import TINY, refused
 from tests.python.api.small_study import write_study
 
 import hypertwin
-from hypertwin import answers
-from hypertwin.answers import Record
 from hypertwin.errors import MissingExtraError
-from hypertwin.report.page import Listing, Page, excerpt
-from hypertwin.run import run_points
+from hypertwin.results import answers
+from hypertwin.results.answers import Record
+from hypertwin.runs.simulation import run_points
+from hypertwin.show.page import Listing, Page, excerpt
 
 HOSTILE = "</pre><script>alert(1)</script>"
 
@@ -166,7 +166,9 @@ def test_a_page_replaces_no_file_that_the_answer_was_made_from(tmp_path):
 
 
 def test_a_repr_of_a_long_sweep_decodes_few_points(monkeypatch):
-    points = hypertwin.run.points_of(TINY, {"vms.db.load": list(range(1, 41))}, {}, {"run.duration": "0.1 s"})
+    points = hypertwin.runs.simulation.points_of(
+        TINY, {"vms.db.load": list(range(1, 41))}, {}, {"run.duration": "0.1 s"}
+    )
     result = run_points(points)
     monkeypatch.setattr(result.reports, "_kept", {})
     read = []

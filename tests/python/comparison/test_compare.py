@@ -17,9 +17,9 @@ from hypertwin.comparison import figures as collected
 from hypertwin.comparison import kinds
 from hypertwin.errors import SourceError
 from hypertwin.ingest import page as written_page
-from hypertwin.report import compared as compared_report
-from hypertwin.report import page as pages
-from hypertwin.report import registry
+from hypertwin.show import compared as compared_report
+from hypertwin.show import page as pages
+from hypertwin.show import registry
 
 VM = {"ready_pct": 1.0, "ready_pct_ci95": 0.2, "response_ms": {"mean": 10.0, "p99": 30.0, "ci95": 0.5}, "steady": True}
 

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.python.cost.estates import estate, hosts, vms
 
-from hypertwin import errors, yaml_file
+from hypertwin import errors
 from hypertwin.cost import prices, rules, template, years
 from hypertwin.cost.functions import FREE_UNITS
 from hypertwin.cost.price import ALL_UNITS, Form, PriceError, parse
 from hypertwin.errors import ScenarioError
+from hypertwin.files import yaml_file
 
 MALFORMED = yaml.safe_load((Path(__file__).parents[2] / "malformed" / "prices.yaml").read_text("utf-8"))
 

@@ -14,7 +14,7 @@ from tests.python.diagnosis.estate import CLUSTERS, HOSTS, VMS, codes, load, loo
 from hypertwin.diagnosis import diagnose
 from hypertwin.diagnosis.rules import RULES
 from hypertwin.ingest import telemetry_table
-from hypertwin.report import diagnosis, registry
+from hypertwin.show import diagnosis, registry
 
 pytestmark = pytest.mark.usefixtures("tables_here")
 

@@ -21,7 +21,7 @@ from hypertwin.diagnosis.evidence import Evidence
 from hypertwin.diagnosis.rule import OWN, Band, Finding
 from hypertwin.diagnosis.rules import RULES
 from hypertwin.ingest import telemetry, telemetry_table
-from hypertwin.report import diagnosis, registry, view
+from hypertwin.show import diagnosis, registry, view
 
 pytestmark = pytest.mark.usefixtures("tables_here")
 

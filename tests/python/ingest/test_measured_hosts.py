@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from tests.conftest import SOAK
 
-from hypertwin import run, scenario
+from hypertwin import scenario
 from hypertwin.ingest import to_scenario
 from hypertwin.ingest.inventory import Demand, Host, Inventory, Vm
+from hypertwin.runs import simulation
 
 GIB = 2**30
 USAGE = (0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.86, 0.92, 0.98)
@@ -96,7 +97,7 @@ def _simulated(estate: Estate) -> dict[str, Any]:
     """The hosts of the simulated import, by the name that the inventory has for them."""
     made, _ = to_scenario.to_scenario(Inventory("export.xlsx", "rvtools", estate.hosts, estate.vms))
     loaded = scenario.loads(to_scenario.to_yaml(made))
-    point = run.simulate(loaded, duration="60 s", warmup="3 s", replications=1, jobs=1).to_dict()["points"][0]
+    point = simulation.simulate(loaded, duration="60 s", warmup="3 s", replications=1, jobs=1).to_dict()["points"][0]
     names = {host.name: host.label or host.name for host in loaded.inventory.hosts}
     assert len(loaded.inventory.vms) == len(estate.vms)
     found: dict[str, Any] = {names[key]: dict(figures) for key, figures in point["hosts"].items()}

@@ -18,7 +18,7 @@ from tests.conftest import SOAK, Cli
 from hypertwin.errors import SourceError
 from hypertwin.ingest import formats, outside, parquet_table, telemetry, telemetry_table
 from hypertwin.ingest.overview import Line, Ready, overview
-from hypertwin.report.ready import ready
+from hypertwin.metrics.ready import ready
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAME = '<b>=cmd|"/c calc"!A1 \u202edb/1%'

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypertwin import run, scenario
+from hypertwin import scenario
 from hypertwin.errors import ScenarioError, SourceError
 from hypertwin.ingest import to_scenario
 from hypertwin.ingest.inventory import Cluster, Datastore, Demand, Host, Inventory, Rule, Snapshots, Vm
@@ -19,6 +19,7 @@ from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.to_scenario import hypervisor
 from hypertwin.ingest.to_scenario import vms as vms_part
 from hypertwin.language import limits
+from hypertwin.runs import simulation
 
 GIB = 2**30
 HOST = Host("esx1.example.com", 2, 8, 2, 128 * GIB, 2.5e9, "VMware ESXi 7.0.3 build-1")
@@ -341,7 +342,7 @@ def test_rules_are_kept_with_the_machines_that_are() -> None:
 
 def _simulated(*vms: Vm, host: Host = HOST) -> dict[str, Any]:
     made, _ = to_scenario.to_scenario(_inventory(*vms, hosts=(host,)))
-    result = run.simulate(
+    result = simulation.simulate(
         scenario.loads(to_scenario.to_yaml(made)), duration="20 s", warmup="2 s", replications=2, jobs=1
     ).to_dict()
     point: dict[str, Any] = result["points"][0]

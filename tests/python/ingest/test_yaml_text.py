@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hypertwin import yaml_file
-from hypertwin.yaml_writing import to_yaml
+from hypertwin.files import yaml_file
+from hypertwin.files.yaml_writing import to_yaml
 
 
 @pytest.mark.parametrize("name", ["1e-200", "1e5", "12", "0x10", "true", "esx-1", "nan", "1_000", "0o17"])

@@ -20,7 +20,7 @@ from hypertwin import scenario
 from hypertwin.ingest.benchmarks import io_points
 from hypertwin.lab import disk, fio
 from hypertwin.lab.fio import Load
-from hypertwin.report import registry
+from hypertwin.show import registry
 
 pytestmark = pytest.mark.usefixtures("linux")
 COMMAND = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", "lab", "disk"]

@@ -12,7 +12,7 @@ from tests.conftest import Cli, lacks
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding, isal, machine, system
 from hypertwin.lab.erasure_coding import SCHEMES, Buffer, Scheme, WrongResultError, measure, verify
-from hypertwin.report import registry
+from hypertwin.show import registry
 
 SIZE = 4096
 

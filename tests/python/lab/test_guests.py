@@ -13,8 +13,8 @@ from hypertwin import scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import guest, qemu, vm
 from hypertwin.lab.qemu import Account, Line
-from hypertwin.report import guests as report
-from hypertwin.report import view as views
+from hypertwin.show import guests as report
+from hypertwin.show import view as views
 
 SECOND_NS = 1_000_000_000
 

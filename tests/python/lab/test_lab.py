@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from tests.conftest import Cli
-from tests.python.report.test_page import data
+from tests.python.show.test_page import data
 
 from hypertwin import _core, scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import control_groups, cpu, profile, system
-from hypertwin.report.page import rounded
+from hypertwin.show.page import rounded
 
 pytestmark = pytest.mark.usefixtures("linux")
 

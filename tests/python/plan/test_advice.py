@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypertwin import ScenarioError, virtual_numa
+from hypertwin import ScenarioError
 from hypertwin.plan import size, snippets
+from hypertwin.scenario import virtual_numa
 
 GIB = 1024**3
 ESXI = ("esxi-5.0", "esxi-5.5", "esxi-6.0", "esxi-6.5", "esxi-6.7", "esxi-7.0", "esxi-7.0u2", "esxi-8.0", "esxi-9.0")

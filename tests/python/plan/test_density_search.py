@@ -17,8 +17,8 @@ from hypertwin import _core
 from hypertwin.errors import RunError
 from hypertwin.plan import density, objective
 from hypertwin.plan.density import Density, Point, curve, largest, search
-from hypertwin.report import density as shown
-from hypertwin.report import view
+from hypertwin.show import density as shown
+from hypertwin.show import view
 
 
 @pytest.fixture

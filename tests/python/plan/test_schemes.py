@@ -11,7 +11,7 @@ from tests.conftest import refused
 
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import durability
-from hypertwin.report import durability as shown
+from hypertwin.show import durability as shown
 
 DAY_S = 86_400
 

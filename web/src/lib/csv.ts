@@ -5,7 +5,7 @@ import { keyOf } from "./cells";
 
 export type Field = string | number | null;
 
-/** The same rule as `hypertwin.report.files.inert`: OWASP, CSV injection. */
+/** The same rule as `hypertwin.show.files.inert`: OWASP, CSV injection. */
 const FORMULA = /^(?![-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?$)[=+\-@\t\r]/;
 
 function field(value: Field): string {

@@ -1,4 +1,8 @@
-/** The core in the page: scenarios in, reports out. Islands that did not change are not simulated again. */
+/**
+ * The core in the page: scenarios in, reports out. A live page holds the core, not a table of results, so its reports
+ * are those of the command line, byte for byte. The parts of an island's result are kept by the island's key, so only
+ * islands that changed are simulated.
+ */
 
 import { packedCore } from "./packed";
 import { Pool, type Opened } from "./pool";

@@ -1,4 +1,4 @@
-/** The core of the page, as `hypertwin.report.page` writes it: base85 (that of git, with a comma for "<") of deflate. */
+/** The core of the page, as `hypertwin.show.page` writes it: base85 (that of git, with a comma for "<") of deflate. */
 
 const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~";
 

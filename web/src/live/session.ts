@@ -1,4 +1,7 @@
-/** What is simulated for a reader's changes: a preview at once, the whole run at rest, and only what was asked last. */
+/**
+ * What is simulated for a reader's changes: a preview at once, the whole run at rest, and only what was asked last. A
+ * preview has the same short time and random streams at each value. Only a whole run has half-widths and a verdict.
+ */
 
 import { Core, type Progress, type Scenario } from "./core";
 import { brief, isLarge } from "./scenario";

@@ -1,6 +1,6 @@
 /** The page of `hypertwin simulate`: VMs that suffer, from which value on, why, how sure that is, and all figures. */
 
-import type { Choice, Kind } from "./kinds";
+import type { Choice, Kind } from "./kind";
 import { number } from "./numbers";
 import type { PageDocument } from "./page";
 import { breaksSection } from "./simulation/breaks";

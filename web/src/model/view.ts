@@ -1,6 +1,6 @@
-/** Content of a result as data, without markup or colours, shown by terminal, workbook and page. A module of `hypertwin.report` builds the view of each kind of result, and the components of the page draw any view. */
+/** Content of a result as data, without markup or colours, shown by terminal, workbook and page. A module of `hypertwin.show` builds the view of each kind of result, and the components of the page draw any view. */
 
-// Generated from python/hypertwin/report/view.py by `make docs`: change that.
+// Generated from python/hypertwin/show/view.py by `make docs`: change that.
 
 /** Meaning of a fact. Components choose colours and marks for each tone. */
 export type Tone = "good" | "bad" | "warn" | "note" | "plain";

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Scenario } from "../live/core";
 import { LivePage } from "../live/page";
 import type { Simulator } from "../live/session";
-import { kindOf } from "../model/kinds";
+import { kindOf } from "../model/registry";
 import type { PageDocument } from "../model/page";
 import type { Simulation } from "../model/simulation/document";
 import { ask, said } from "./api";

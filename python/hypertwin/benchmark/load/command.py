@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hypertwin.benchmark.load.generator import Figures, Load, OutputError, counted, number, transactional
 from hypertwin.errors import short
 from hypertwin.extras import needs
+from hypertwin.files.yaml_fields import Fields, shown
 from hypertwin.ingest.outside import number as number_in
-from hypertwin.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step

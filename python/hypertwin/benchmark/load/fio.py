@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hypertwin import _core
 from hypertwin.benchmark.load.generator import Figures, Load, OutputError, flags, number
 from hypertwin.errors import ScenarioError
-from hypertwin.yaml_fields import Fields, shown
+from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hypertwin import _core
 from hypertwin.benchmark.load.generator import Figures, Load, OutputError, number, transactional
 from hypertwin.errors import fail
-from hypertwin.yaml_fields import Fields, shown
+from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step

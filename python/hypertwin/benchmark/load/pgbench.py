@@ -27,7 +27,7 @@ from hypertwin.benchmark.load.generator import (
 )
 from hypertwin.benchmark.load.sysbench import PSQL, pg_environment
 from hypertwin.errors import ScenarioError
-from hypertwin.yaml_fields import Fields, shown
+from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step

@@ -29,7 +29,7 @@ from hypertwin.benchmark.load.generator import (
     transactional,
 )
 from hypertwin.errors import ScenarioError
-from hypertwin.yaml_fields import Fields, shown
+from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step

@@ -12,7 +12,7 @@ from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
 from hypertwin.diagnosis.rules.shared import HA
 from hypertwin.diagnosis.subjects import Cluster, Host
-from hypertwin.report.words import count, some
+from hypertwin.metrics.words import count, some
 
 MOST_NAMES = 6
 """Maximum number of hosts or models listed in a text."""

@@ -25,8 +25,8 @@ from hypertwin.diagnosis.subjects import Host, Subject, Vm
 from hypertwin.diagnosis.words import OFTEN, SUSTAINED
 from hypertwin.documents.diagnosis import Severity
 from hypertwin.ingest import telemetry
+from hypertwin.metrics import ready
 from hypertwin.naming import counted
-from hypertwin.report import ready
 
 FAR = 3
 """A single vCPU beyond the critical limit makes a finding if it exceeds the mean of its VM by this factor."""

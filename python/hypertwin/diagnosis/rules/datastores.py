@@ -11,8 +11,8 @@ from hypertwin.diagnosis.rules.shared import VCENTER_ALARMS
 from hypertwin.diagnosis.subjects import Subject
 from hypertwin.diagnosis.words import size
 from hypertwin.ingest import telemetry
-from hypertwin.report import ready
-from hypertwin.report.words import count
+from hypertwin.metrics import ready
+from hypertwin.metrics.words import count
 
 FREE = Band("free_bytes", "%", "free space of a datastore", warning=20, critical=10, below=True, own=OWN)
 PROVISIONED = Band("provisioned_bytes", "%", "provisioned space of a datastore, of its capacity", info=100, own=OWN)

@@ -17,13 +17,13 @@ from hypertwin.diagnosis.rules.shared import BY_CLUSTER, HA, LARGE_DATABASES
 from hypertwin.diagnosis.subjects import Cluster, Host, Vm
 from hypertwin.diagnosis.words import size
 from hypertwin.documents.failover import Failover
+from hypertwin.metrics import ready
+from hypertwin.metrics.words import count, some
 from hypertwin.plan import failover
 from hypertwin.plan.capacity import restart
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.restart import Failure, Guest, Standing
 from hypertwin.plan.capacity.state import State
-from hypertwin.report import ready
-from hypertwin.report.words import count, some
 
 MOST_NAMES = 4
 """Maximum number of VMs or hosts listed in a text."""

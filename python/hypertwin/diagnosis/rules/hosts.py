@@ -9,8 +9,8 @@ from hypertwin.diagnosis.evidence import Stat
 from hypertwin.diagnosis.rule import Band, Finding, Measure, Need, Reference, rule
 from hypertwin.diagnosis.rules.shared import VCENTER_ALARMS
 from hypertwin.diagnosis.words import OFTEN, size
-from hypertwin.report import ready
-from hypertwin.report.words import count
+from hypertwin.metrics import ready
+from hypertwin.metrics.words import count
 
 CPU = Band.of("usage_pct", "usage_pct")
 MEMORY = Band("memory_used_bytes", "%", "memory used of a host", warning=90, critical=95, own=frozenset({"critical"}))

@@ -21,8 +21,8 @@ from hypertwin.diagnosis.rules.shared import (
 from hypertwin.diagnosis.subjects import Host, Subject, Vm
 from hypertwin.diagnosis.words import SUSTAINED, size
 from hypertwin.documents.diagnosis import Severity
-from hypertwin.report import ready
-from hypertwin.report.words import count, some
+from hypertwin.metrics import ready
+from hypertwin.metrics.words import count, some
 
 MOST_NAMES = 6
 """Maximum number of VMs listed in a text."""

@@ -12,7 +12,7 @@ from hypertwin.diagnosis.rules.shared import HOST_CORES, LARGE_DATABASES, VCPUS,
 from hypertwin.diagnosis.subjects import Cluster, Host, Vm
 from hypertwin.diagnosis.words import OFTEN
 from hypertwin.ingest import telemetry
-from hypertwin.report import ready
+from hypertwin.metrics import ready
 
 MONSTER = 0.5
 """Share of its host's cores from which a VM counts as large: one NUMA node of a two-socket host."""

@@ -18,8 +18,8 @@ from hypertwin.diagnosis.rules.shared import (
 )
 from hypertwin.diagnosis.subjects import Busy, Subject
 from hypertwin.diagnosis.words import MIB, OFTEN, size
+from hypertwin.metrics import ready
 from hypertwin.naming import counted
-from hypertwin.report import ready
 
 PEAK = 0.8
 """Share of its vCPUs that a VM should use at its peak."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hypertwin import yaml_file
 from hypertwin.errors import fail, short
+from hypertwin.files import yaml_file
 
 MOST_CHARACTERS = 65_536
 """Maximum length of a job file."""

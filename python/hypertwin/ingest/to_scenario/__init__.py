@@ -28,13 +28,13 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+from hypertwin.files.yaml_writing import to_yaml
 from hypertwin.ingest.inventory import Assumption, Inventory
 from hypertwin.ingest.to_scenario import belongings, hosts, names, placement, pools, rules, vms
 from hypertwin.ingest.to_scenario.clusters import Clusters
 from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.notes import Notes, summary, too_many
 from hypertwin.language import limits
-from hypertwin.yaml_writing import to_yaml
 
 __all__ = ["RUN", "summary", "to_scenario", "to_yaml"]
 

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Datastore, Vm
 from hypertwin.ingest.to_scenario import names, source, vms
@@ -16,7 +17,6 @@ from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_hz
 from hypertwin.language import limits
-from hypertwin.yaml_writing import Quoted
 
 MOST_OFF = 100_000
 MOST_DATASTORES = 10_000

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Cluster, Host, Inventory
 from hypertwin.ingest.to_scenario import names, source
@@ -13,7 +14,6 @@ from hypertwin.ingest.to_scenario.measured import of_cluster
 from hypertwin.ingest.to_scenario.names import short
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.language import called, hypervisors
-from hypertwin.yaml_writing import Quoted
 
 DEFAULT = "default"
 """Cluster of hosts without one in any source. Scenarios need no entry for it."""

@@ -3,7 +3,7 @@
 | data in the source | load of a VM | work of the hypervisor |
 |---|---|---|
 | demand of VMs | its demand | the twin's default |
-| usage of hosts | its share (`hypertwin.apportion`), at most all its vCPUs | the default |
+| usage of hosts | its share (`hypertwin.ingest.apportion`), at most all its vCPUs | the default |
 | both, equal within `AGREES` of the host | its demand | the default |
 | both, host usage higher | its demand | the difference, proportional to its VMs' activity |
 | both, VM demand higher | its demand, reduced by one factor per host | the default |
@@ -11,6 +11,8 @@
 
 On Linux, a VM's CPU time and a host's usage count time of hardware threads, even if two share a core. The work in that
 time is less, as calculated by `contention`. On ESXi, both count work.
+
+A derived figure is never written as measured. Advice judges neither derived load nor guessed hosts (`host_is_guess`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from functools import cache
 from typing import Any
 
 from hypertwin import _core
-from hypertwin.apportion import Share, Taker, apportion
+from hypertwin.ingest.apportion import Share, Taker, apportion
 from hypertwin.ingest.to_scenario import contention
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.notes import Notes

@@ -1,4 +1,8 @@
-"""Hosts of an inventory as hosts of a scenario."""
+"""Hosts of an inventory as hosts of a scenario.
+
+A host has its measured CPU and memory use. Use that VMs do not explain is that of the hypervisor: `hypervisor_memory`
+and CPU overhead.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import ASSUMED_CLOCK_HZ, Host, Inventory
 from hypertwin.ingest.to_scenario import hypervisor, names
@@ -15,7 +20,6 @@ from hypertwin.ingest.to_scenario.measured import of_host
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, rounded
 from hypertwin.language import Hypervisor, hypervisors, limits
-from hypertwin.yaml_writing import Quoted
 
 MIB = 2**20
 POWER_POLICIES = ("high-performance", "balanced", "low-power", "custom", "not-managed")

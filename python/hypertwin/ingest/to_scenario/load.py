@@ -3,6 +3,11 @@
 Demand is a mean or a single sample. It becomes work in bursts of some milliseconds (`BURST_CYCLES`), because neither
 shows the length of bursts. Requests, queries and interrupts take between tenths and tens of milliseconds, well below a
 scheduler's quantum. Longer bursts would give more ready time, shorter ones less.
+
+A VM is open while it is idle and closed when it is busy. Open arrivals keep the measured load. However, near the limit
+of a VM their queue grows without end as soon as a hyper-thread slows it. A VM with a demand above half of its vCPUs
+therefore gets one process per vCPU. Each process is busy for the measured share of the time. Alone, a VM uses its
+measured demand in both cases.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ import math
 import re
 from typing import Any
 
+from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Cluster, Demand, Host, Vm
 from hypertwin.ingest.to_scenario.yaml_text import MOST_PCT, memory_size
-from hypertwin.yaml_writing import Quoted
 
 MOST_BYTES = 1000 * 2**50
 MOST_MHZ = 1e12

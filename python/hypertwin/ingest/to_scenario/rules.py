@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
+from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Rule
 from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.language import limits
-from hypertwin.yaml_writing import Quoted
 
 ABOUT_VMS = ("keep-together", "keep-apart")
 ABOUT_HOSTS = ("run-on", "not-on")

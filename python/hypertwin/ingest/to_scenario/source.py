@@ -8,11 +8,11 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
+from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside, secrets
 from hypertwin.ingest.to_scenario.measured import MOST_BYTES
 from hypertwin.ingest.to_scenario.yaml_text import memory_size
 from hypertwin.language import SourceCluster, SourceDisk, SourceNetwork, SourcePartition, SourceVm, schema_node
-from hypertwin.yaml_writing import Quoted
 
 MAX_GUEST_OS = 200
 """Maximum characters of `guest_os`."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from hypertwin import _core
 from hypertwin.errors import short
+from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Inventory, Vm
 from hypertwin.ingest.to_scenario import memory, source
@@ -23,7 +24,6 @@ from hypertwin.ingest.to_scenario.notes import Notes, too_many
 from hypertwin.ingest.to_scenario.placement import Placed, fits, guessed
 from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, plausible_hz
 from hypertwin.language import limits
-from hypertwin.yaml_writing import Quoted
 
 RESTART_PRIORITIES = ("highest", "high", "low", "lowest", "disabled")
 """Restart priorities except the default."""

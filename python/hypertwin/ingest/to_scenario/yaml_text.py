@@ -1,4 +1,4 @@
-"""Quantities as text for scenarios. `hypertwin.yaml_writing` has the layout."""
+"""Quantities as text for scenarios. `hypertwin.files.yaml_writing` has the layout."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hypertwin import writing
 from hypertwin.errors import HypertwinError
+from hypertwin.files import writing
 from hypertwin.ingest.vmware import esxtop_counters as counters
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

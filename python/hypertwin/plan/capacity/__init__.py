@@ -1,5 +1,8 @@
 """Capacity, failover headroom and VMs remaining of clusters, calculated without simulation.
 
+Capacity counts and packs. Its answers depend only on sizes and measurements, so they are exact, fast and can be
+checked by hand. `simulate` and `density` show how well a number of VMs runs.
+
 | file | contents |
 |---|---|
 | `options.py` | options of capacity |
@@ -25,17 +28,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from hypertwin import _core, language, space
+from hypertwin import _core, language
 from hypertwin.documents import capacity as documents
 from hypertwin.documents.failover import Failover
 from hypertwin.language import Host, Inventory
+from hypertwin.metrics.words import some
 from hypertwin.plan.capacity import admission, notes, reclaim, room, storage, verdict
 from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
 from hypertwin.plan.capacity.limits import OF_ALL, Limits, cluster_named, of_file, of_options
 from hypertwin.plan.capacity.options import Asked
 from hypertwin.plan.capacity.state import Resource, State
-from hypertwin.report.words import some
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Scenario, space
 
 GIB = 2**30
 

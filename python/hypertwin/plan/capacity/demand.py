@@ -2,8 +2,8 @@
 
 The requested statistic (mean, 95th percentile, peak) is preferred to lower statistics. A sum over the same times is
 preferred to a sum of statistics of VMs. The demand of a VM is its own measured demand, or else its share of the use of
-its host (`hypertwin.apportion`). Demand stays with VMs when hosts change. Workloads of a scenario count only without
-any measurement, and only if they were written by the author and not by an import.
+its host (`hypertwin.ingest.apportion`). Demand stays with VMs when hosts change. Workloads of a scenario count only
+without any measurement, and only if they were written by the author and not by an import.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from hypertwin import _core
-from hypertwin.apportion import Share, Taker, apportion
 from hypertwin.documents.capacity import Basis, Source
+from hypertwin.ingest.apportion import Share, Taker, apportion
 from hypertwin.language import Cluster, Host, Inventory, MeasuredCluster, MeasuredHost, MeasuredVm, Vm
 from hypertwin.plan.capacity.limits import Kind
 from hypertwin.scenario import Scenario

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hypertwin import _core, language, naming, yaml_file
+from hypertwin import _core, language, naming
 from hypertwin.errors import Mistake, ScenarioError, fail, short
+from hypertwin.files import yaml_file
 
 Kind = Literal["mean", "p95", "peak"]
 

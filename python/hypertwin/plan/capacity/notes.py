@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hypertwin.documents.capacity import Cluster, Source
+from hypertwin.metrics.words import count, number, some
 from hypertwin.plan.capacity.demand import WORDS, Found
 from hypertwin.plan.capacity.pools import Takes
 from hypertwin.plan.capacity.room import GIB, LIMITED
 from hypertwin.plan.capacity.state import State
-from hypertwin.report.words import count, number, some
 
 APART_PCT = 5.0
 """Difference of the sum of VMs and the measured hosts in percentage points, above which a note is written."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from hypertwin.arguments import Option
-from hypertwin.execution.options import Changes
+from hypertwin.runs.options import Changes
 
 
 def _itself(name: Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:

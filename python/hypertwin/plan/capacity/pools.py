@@ -1,7 +1,7 @@
 """Pools of distributed storage: use by a counted VM, and the number of VMs that fit.
 
-The use by a VM is the stored data of `hypertwin.space`. This is the working sets of its virtual disks, or its share
-of the pool's `stored` data.
+The use by a VM is the stored data of `hypertwin.scenario.space`. This is the working sets of its virtual disks, or its
+share of the pool's `stored` data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hypertwin.plan.capacity.packing import SLACK
 from hypertwin.plan.capacity.state import State
-from hypertwin.space import Room
+from hypertwin.scenario.space import Room
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from typing import Literal, cast
 
 from hypertwin.documents import capacity as documents
 from hypertwin.language import Inventory, PoweredOff, Vm
+from hypertwin.metrics.words import count
 from hypertwin.plan.capacity import room
 from hypertwin.plan.capacity.demand import span
 from hypertwin.plan.capacity.state import Resource, State
-from hypertwin.report.words import count
 
 GIB = 2**30
 TARGET = 0.8

@@ -10,7 +10,7 @@ from hypertwin.language import Host, Vm
 from hypertwin.plan.capacity import packing, restart
 from hypertwin.plan.capacity.pools import Takes
 from hypertwin.plan.capacity.state import SPARE_BY, Limited, Resource, State
-from hypertwin.space import Room
+from hypertwin.scenario.space import Room
 
 GIB = 2**30
 LIMITED: tuple[Limited, ...] = ("cpu", "memory", "memory_consumed", "vcpu_ratio")

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from hypertwin import space
 from hypertwin.language import Cluster, Host, Vm
 from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.demand import Found, capacity_mhz
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Scenario, space
 
 Limited = Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
 Resource = Literal[Limited, "memory_active"]

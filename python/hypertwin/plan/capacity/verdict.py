@@ -1,11 +1,14 @@
-"""Verdict on a cluster without its largest hosts: compliance with the limits, and the exceeded limits."""
+"""Verdict on a cluster without its largest hosts: compliance with the limits, and the exceeded limits.
+
+The verdict is part of the cluster's document. Terminal, page and JSON only read it.
+"""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
 from hypertwin.documents.capacity import Cluster, Exceeded, Verdict
-from hypertwin.report.words import count, number
+from hypertwin.metrics.words import count, number
 
 FIGURES = {
     "cpu": ("cpu_usage_after_failure_pct", "cpu_pct", "CPU"),

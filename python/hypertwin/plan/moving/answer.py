@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hypertwin import _core
 from hypertwin import scenario as scenarios
-from hypertwin.answers import Answer
 from hypertwin.arguments import asks
 from hypertwin.cost import prices as cost_prices
 from hypertwin.cost.prices import Prices
 from hypertwin.documents import move as documents
 from hypertwin.errors import fail
-from hypertwin.execution.runner import running
 from hypertwin.language import Vm
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
@@ -44,7 +42,10 @@ from hypertwin.plan.moving.rates import Estimate, Tool
 from hypertwin.plan.moving.target import TITLES
 from hypertwin.plan.powered_off import with_off
 from hypertwin.plan.refresh.present import Present
+from hypertwin.results.answers import Answer
+from hypertwin.runs.runner import running
 from hypertwin.scenario import Given, Scenario
+from hypertwin.scenario.overrides import by_path
 
 if TYPE_CHECKING:
     from hypertwin.records.move import MoveFields
@@ -115,7 +116,7 @@ class _Request:
             fail("one-of", "to", "nothing given", ", ".join(TITLES), "choose a target, such as proxmox")
         if options.target is not None and options.reuse_hosts:
             fail("one-of", "target", str(options.target), "`target` or `reuse_hosts`", "leave one of them out")
-        scenario = scenarios.load(given, scenarios.by_path(options.overrides))
+        scenario = scenarios.load(given, by_path(options.overrides))
         scenario.with_overrides(options.settings)
         scenario = with_off(scenario) if options.with_off else scenario
         settings = {path: value for path, value in options.settings.items() if path != "run.replications"}

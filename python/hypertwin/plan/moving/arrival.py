@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypertwin import scenario as scenarios
-from hypertwin import virtual_numa
 from hypertwin.errors import ScenarioError, fail
 from hypertwin.language import hypervisors
 from hypertwin.plan.refresh import candidate
 from hypertwin.plan.refresh.present import Present
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Scenario, virtual_numa
 
 CLUSTER = "target"
 """Name of the target cluster."""

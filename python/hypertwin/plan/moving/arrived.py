@@ -16,7 +16,7 @@ from hypertwin.plan.refresh import judged
 from hypertwin.plan.refresh.fewest import Made, placed
 from hypertwin.plan.refresh.planning import Demand
 from hypertwin.plan.refresh.present import Present
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.simulation import LabelledProgress
 
 MORE = (judged.IO, judged.THROUGHPUT)
 """Figures of VMs without a failure, beside those that every plan has."""

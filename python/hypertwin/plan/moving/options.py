@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from hypertwin.arguments import Option
-from hypertwin.execution.options import Runs
 from hypertwin.plan.capacity.options import Counting
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.options import Runs
+from hypertwin.runs.simulation import LabelledProgress
 
 MAX_DAYS = 3650
 """Maximum number of days for which source VMs are kept."""

@@ -21,8 +21,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from hypertwin import naming, yaml_file
+from hypertwin import naming
 from hypertwin.errors import Argument, fail
+from hypertwin.files import yaml_file
 
 FILE = Path(__file__).resolve().parents[2] / "library" / "moving" / "rates.yaml"
 

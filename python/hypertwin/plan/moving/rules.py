@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from hypertwin import yaml_file
+from hypertwin.files import yaml_file
 from hypertwin.language import Vm
 from hypertwin.plan.moving import conditions, facts
 from hypertwin.plan.moving.context import Context

@@ -1,5 +1,16 @@
 """VM placement: failover check, balancing, maintenance and new VMs, with a bound or a proof.
 
+A plan is a placement, a bound and a proof. VMs are rows of numbers, and hosts are capacities. If placement and bound
+have the same value, the plan is optimal. If they differ, the output shows the gap. Only `restart.py` decides the
+state after a failure, so search, certificate and diagnosis of a placement agree.
+
+The optimiser uses demand, and the simulation verifies the result. Demand orders hosts as ready time does, but its
+value does not predict ready time. The twin therefore simulates the best placements in every state. A host that misses
+an objective gets a lower limit.
+
+Solvers have limits in nodes, never in time, so the same cluster gives the same plan on any computer. HiGHS comes with
+scipy, in the extra `plan`. Heuristics and bounds handle programmes that are too large for it.
+
 | file | contents |
 |---|---|
 | `problem.py` | the cluster as planner input: sizes, limits, rules, current hosts of VMs |

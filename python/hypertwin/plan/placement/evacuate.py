@@ -19,6 +19,7 @@ import numpy as np
 
 from hypertwin.documents.placement import Certificate
 from hypertwin.errors import fail
+from hypertwin.metrics.words import some
 from hypertwin.plan.placement.balance import fewest_moves
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.lacking import above_limits
@@ -28,7 +29,6 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.steps import Order, order
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.units import Units
-from hypertwin.report.words import some
 
 Failures = Sequence[tuple[str, tuple[int, ...]]]
 """Names of failures, with the positions of the failed hosts."""

@@ -31,7 +31,7 @@ from hypertwin.plan.placement.moved import hosts_of, moved
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
 from hypertwin.plan.placement.restart import Outcome
 from hypertwin.plan.placement.simulated import ALONE, FULL_REPLICATIONS, Simulated, surely
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.simulation import LabelledProgress
 from hypertwin.scenario import Scenario
 
 LOWERED = 0.9

@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Any
 
 from hypertwin import scenario as scenarios
+from hypertwin.files.yaml_writing import to_yaml
 from hypertwin.language import Vm
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
 from hypertwin.scenario import Scenario
-from hypertwin.yaml_writing import to_yaml
 
 NAME = "plan.yaml"
 """Name of the new scenario in messages."""

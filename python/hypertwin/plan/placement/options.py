@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from hypertwin.arguments import Option
-from hypertwin.execution.options import Runs
 from hypertwin.plan.capacity.options import Counting
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.options import Runs
+from hypertwin.runs.simulation import LabelledProgress
 
 
 def _policies() -> Iterable[str]:

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hypertwin import scenario as scenarios
-from hypertwin.answers import Answer
 from hypertwin.arguments import asks
 from hypertwin.documents import placement as documents
 from hypertwin.errors import fail
-from hypertwin.execution.runner import Runner, running
 from hypertwin.language import Cluster
+from hypertwin.metrics.words import count, some
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.placement import answer, balance, evacuate, fixes, moved, place, policies, steps, texts
@@ -41,8 +40,10 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
 from hypertwin.plan.powered_off import with_off
-from hypertwin.report.words import count, some
+from hypertwin.results.answers import Answer
+from hypertwin.runs.runner import Runner, running
 from hypertwin.scenario import Given, Scenario
+from hypertwin.scenario.overrides import by_path
 
 if TYPE_CHECKING:
     from hypertwin.records.placement import PlanFields
@@ -435,7 +436,7 @@ def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, A
 
 def _ask(path: Given, options: Options, new: Mapping[str, AskedVm] = MappingProxyType({})) -> _Asked:
     """Parse and check the request."""
-    scenario = scenarios.load(path, scenarios.by_path(options.overrides))
+    scenario = scenarios.load(path, by_path(options.overrides))
     settings = options.settings
     scenario.with_overrides(settings)  # refused here; replications are the judge's alone
     scenario = scenario.with_overrides({path: value for path, value in settings.items() if path != "run.replications"})

@@ -11,6 +11,8 @@
 | `one-vcpu-per-core` | off | a resource `cores`: VMs of the named groups use one per vCPU |
 
 Rules of policies are should rules, which need not hold after a failure.
+
+A policy becomes constraints that every search already knows, so its decisions can be explained.
 """
 
 from __future__ import annotations

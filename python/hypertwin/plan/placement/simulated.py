@@ -16,17 +16,18 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from hypertwin import _core, run
+from hypertwin import _core
 from hypertwin import scenario as scenarios
-from hypertwin.execution.runner import Runner, running
-from hypertwin.frame import MISSING, value_at
 from hypertwin.judgement.limits import limiting
+from hypertwin.metrics.frame import MISSING, value_at
 from hypertwin.model_error import evidence
 from hypertwin.model_error.carried import Carrier
 from hypertwin.plan.objective import Objective
-from hypertwin.run import LabelledProgress
+from hypertwin.runs import simulation
+from hypertwin.runs.runner import Runner, running
+from hypertwin.runs.settle import Search, is_open
+from hypertwin.runs.simulation import LabelledProgress
 from hypertwin.scenario import Scenario
-from hypertwin.settle import Search, is_open
 
 FULL_REPLICATIONS = 3
 """Minimum number of replications of full runs, because intervals need several replications."""
@@ -134,23 +135,25 @@ class Simulated:
 
     def _run(self, parts: Sequence[str], undecided: Collection[str]) -> None:
         self.count += len(parts)
-        made = [run.Point({}, Scenario.from_dict(json.loads(part))) for part in parts]
+        made = [simulation.Point({}, Scenario.from_dict(json.loads(part))) for part in parts]
         left = range(len(parts)) if self.in_full else self._run_short(parts, made)
         left = [index for index in left if parts[index] not in undecided]
         points = [made[index] for index in left]
-        settled = run.settled(points, progress=self._counted(len(points)))
+        settled = simulation.settled(points, progress=self._counted(len(points)))
         self._replicate(
             [parts[index] for index in left], settled.points, [self.replications] * len(points), settled.pilots
         )
 
-    def _run_short(self, parts: Sequence[str], made: Sequence[run.Point]) -> list[int]:
+    def _run_short(self, parts: Sequence[str], made: Sequence[simulation.Point]) -> list[int]:
         """Simulate parts with short replications. Return the positions of parts whose objectives are undecided."""
         open_ = [index for index, point in enumerate(made) if is_open(point.scenario)]
         searches = {index: Search(made[index].scenario) for index in open_}
         for index, search in searches.items():
             search.lengthen(made[index].scenario)
         points = [
-            run.Point({}, scenarios.load(point.scenario, searches[index].settings)) if index in searches else point
+            simulation.Point({}, scenarios.load(point.scenario, searches[index].settings))
+            if index in searches
+            else point
             for index, point in enumerate(made)
         ]
         most = [min(SHORT_REPLICATIONS, self.replications)] * len(parts)
@@ -165,7 +168,7 @@ class Simulated:
     def _replicate(
         self,
         parts: Sequence[str],
-        points: Sequence[run.Point],
+        points: Sequence[simulation.Point],
         counts: Sequence[int],
         known: Mapping[tuple[int, int], _core.Replication],
     ) -> dict[int, Mapping[str, Any]]:
@@ -187,7 +190,7 @@ class Simulated:
             one.made.clear()
 
         tasks = [(index, k) for index, count in enumerate(counts) for k in range(count)]
-        run.run_replications(points, tasks, done, known=known, progress=self._counted(len(parts)))
+        simulation.run_replications(points, tasks, done, known=known, progress=self._counted(len(parts)))
         return reports
 
     def _ends(self, part: str, text: str, report: Mapping[str, Any]) -> list[dict[str, tuple[float, float]]]:
@@ -199,7 +202,7 @@ class Simulated:
             found.append({name: each.ends(errors, report, value, name) for name, value in named.items()})
         return found
 
-    def _counted(self, parts: int) -> run.Progress:
+    def _counted(self, parts: int) -> simulation.Progress:
         def count(done: int, total: int) -> None:
             if self.progress:
                 self.progress(f"{parts} states of hosts", done, total)

@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 from hypertwin.documents.placement import Move
 from hypertwin.errors import fail
+from hypertwin.files.yaml_writing import to_yaml
 from hypertwin.plan.placement.problem import Problem
 from hypertwin.scenario import Scenario
-from hypertwin.yaml_writing import to_yaml
 
 FAMILY_TITLES = {"esxi": "ESXi", "linux": "Linux"}
 

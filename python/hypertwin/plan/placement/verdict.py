@@ -15,6 +15,7 @@ import numpy as np
 
 from hypertwin.documents.failover import Failover, HostFailure, PoolFate, PoolState, Reason, ReasonCode
 from hypertwin.language import Cluster
+from hypertwin.metrics.words import count, some
 from hypertwin.plan.capacity import admission
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.state import State
@@ -31,7 +32,6 @@ from hypertwin.plan.placement.failures import (
 )
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, problem
 from hypertwin.plan.placement.restart import Restarts
-from hypertwin.report.words import count, some
 from hypertwin.scenario import Scenario
 
 ORDER: tuple[ReasonCode, ...] = (

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hypertwin import _core
 from hypertwin import scenario as scenarios
-from hypertwin.answers import Answer
 from hypertwin.arguments import asks
-from hypertwin.bands import band
 from hypertwin.documents import refresh as documents
 from hypertwin.documents.cost import Costs, Sensitivity
 from hypertwin.errors import ScenarioError
-from hypertwin.execution.runner import running
 from hypertwin.language import Host, Vm
+from hypertwin.metrics.bands import band
 from hypertwin.plan.placement import moved
 from hypertwin.plan.placement.problem import Ints
 from hypertwin.plan.refresh import candidate, energy, expense, judged
@@ -28,8 +26,10 @@ from hypertwin.plan.refresh.request import Found, Request
 from hypertwin.plan.refresh.sources import sources
 from hypertwin.plan.refresh.speed import Speed
 from hypertwin.plan.refresh.texts import notes, verdict
-from hypertwin.report.page import date_now
+from hypertwin.results.answers import Answer
+from hypertwin.runs.runner import running
 from hypertwin.scenario import Given, Scenario
+from hypertwin.show.page import date_now
 
 if TYPE_CHECKING:
     from hypertwin.records.refresh import RefreshFields

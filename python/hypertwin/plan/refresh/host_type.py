@@ -13,10 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hypertwin import naming, space, yaml_file
+from hypertwin import naming
 from hypertwin.errors import Mistake, ScenarioError, fail, short
+from hypertwin.files import yaml_file
 from hypertwin.language import Host
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Scenario, space
 
 MAX_HOSTS = 1_000
 """Maximum number of hosts of one type in a cluster."""

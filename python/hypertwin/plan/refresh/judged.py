@@ -13,7 +13,7 @@ from hypertwin.documents import refresh as documents
 from hypertwin.plan.placement.judge import Ends, Judge, Place, State
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, part
 from hypertwin.plan.placement.restart import Outcome, Restarts
-from hypertwin.run import LabelledProgress
+from hypertwin.runs.simulation import LabelledProgress
 from hypertwin.scenario import Scenario
 
 READY, COSTOP, RESPONSE, USAGE = "ready_pct<5", "costop_pct<3", "response_ms_p99<1000000", "hosts.*.usage_pct<1000"

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Self
 
-from hypertwin import _core, space
+from hypertwin import _core
 from hypertwin import scenario as scenarios
 from hypertwin.cost import prices as cost_prices
 from hypertwin.cost.prices import Prices
@@ -24,7 +24,8 @@ from hypertwin.plan.refresh.options import Refresh
 from hypertwin.plan.refresh.planning import Choice, Part, Planner, mixes
 from hypertwin.plan.refresh.present import Present, growth
 from hypertwin.plan.refresh.speed import Speed
-from hypertwin.scenario import Given
+from hypertwin.scenario import Given, space
+from hypertwin.scenario.overrides import by_path
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Request:
         paths = [] if named is None else [named] if isinstance(named, str) or not isinstance(named, Sequence) else named
         types = host_type.read(list(paths))
         prices = None if options.prices is None else cost_prices.read(options.prices)
-        scenario = scenarios.load(given, scenarios.by_path(options.overrides))
+        scenario = scenarios.load(given, by_path(options.overrides))
         scenario.with_overrides(options.settings)
         if options.with_off:
             scenario = with_off(scenario)

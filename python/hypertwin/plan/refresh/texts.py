@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hypertwin.documents import refresh as documents
-from hypertwin.report.words import count, number, some
+from hypertwin.metrics.words import count, number, some
 
 
 def verdict(found: documents.Candidate, document: documents.Refresh) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from hypertwin import run
 from hypertwin.ingest import formats, telemetry
 from hypertwin.ingest.vmware import esxtop, esxtop_export
 from hypertwin.ingest.vmware.esxtop_counters import BY_NAME
+from hypertwin.runs import simulation
 
 PRINTED = 0.005001
 """What printing with two digits takes or adds at most."""
@@ -77,7 +77,7 @@ def scenario(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def samples(scenario) -> list[dict[str, Any]]:
-    return list(run.samples(scenario))
+    return list(simulation.samples(scenario))
 
 
 @pytest.fixture(scope="module")
@@ -205,14 +205,14 @@ def test_every_column_is_a_known_counter_with_its_unit(recorded):
 
 
 def test_the_same_run_gives_the_same_bytes(scenario, recorded, tmp_path):
-    for again in esxtop_export.write(run.samples(scenario), tmp_path):
+    for again in esxtop_export.write(simulation.samples(scenario), tmp_path):
         assert again.read_bytes() == recorded[again.stem].read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["esx.csv", "node-1.csv", "node-2.csv"]
     assert formats.read(str(tmp_path / "esx.csv")).kind == "esxtop"
 
 
 def test_samples_are_those_of_the_report(scenario, samples):
-    (point,) = run.simulate(scenario, replications=1).points
+    (point,) = simulation.simulate(scenario, replications=1).points
     for place, name in enumerate(point["hosts"]):
         usage = [sample["hosts"][place]["usage_pct"] for sample in samples]
         assert point["timeline"]["hosts"][name]["usage_pct"] == usage
@@ -248,7 +248,7 @@ def test_a_vm_that_restarts_elsewhere_has_columns_on_both_hosts(tmp_path: Path) 
         "failures": [{"fails": ["esx-1"], "at": "20 s"}],
     }
     (tmp_path / "failing.json").write_text(json.dumps(cluster))
-    written = esxtop_export.write(run.samples(tmp_path / "failing.json"), tmp_path / "out")
+    written = esxtop_export.write(simulation.samples(tmp_path / "failing.json"), tmp_path / "out")
     used: list[list[str]] = []
     for path in written:
         with path.open(newline="") as file:
@@ -275,7 +275,7 @@ def test_what_is_taken_back_is_not_said_to_be_nothing(tmp_path: Path, memory: st
         "workloads": {"web": {"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "5 ms"}}},
     }
     (tmp_path / "short.json").write_text(json.dumps(cluster))
-    (path,) = esxtop_export.write(run.samples(tmp_path / "short.json"), tmp_path / "out")
+    (path,) = esxtop_export.write(simulation.samples(tmp_path / "short.json"), tmp_path / "out")
     head = path.read_text().partition("\n")[0]
     for counter in ("Memctl", "Swap Used MBytes", "% Swap Wait"):
         assert (counter in head) is written, counter

@@ -11,7 +11,7 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.plan.capacity.admission import Pair, Slots, percentage_tolerates
 from hypertwin.plan.capacity.overhead import MIB, overhead_bytes
-from hypertwin.report import capacity as report
+from hypertwin.show import capacity as report
 
 GIB = 2**30
 HOSTS = [Pair(9, 9), Pair(9, 6), Pair(6, 6)]

@@ -19,8 +19,8 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity import packing
-from hypertwin.report import capacity as report
-from hypertwin.report import terminal, view
+from hypertwin.show import capacity as report
+from hypertwin.show import terminal, view
 
 GIB = 2**30
 

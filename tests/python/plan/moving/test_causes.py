@@ -16,7 +16,6 @@ from tests.python.plan.refresh.made import NEW, cluster, host
 import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
-from hypertwin.execution.runner import running
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.moving import arrival, causes
 from hypertwin.plan.moving.causes import DEVICES, HOSTS, HYPERVISOR, OPTIONS, PROCESSORS, STORAGE, Part
@@ -24,6 +23,7 @@ from hypertwin.plan.placement.judge import Ends
 from hypertwin.plan.refresh import judged
 from hypertwin.plan.refresh.fewest import Made
 from hypertwin.plan.refresh.present import Present
+from hypertwin.runs.runner import running
 
 QUICK = {"cache": "off", "duration": 2, "warmup": 1, "replications": 1}
 SAID: dict[str, Any] = {"replications": 1, "progress": None, "more": (judged.IO, judged.THROUGHPUT)}

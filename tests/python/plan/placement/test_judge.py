@@ -17,7 +17,6 @@ from tests.conftest import SOAK
 import hypertwin
 from hypertwin import scenario as scenarios
 from hypertwin.errors import ScenarioError
-from hypertwin.execution.runner import running
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.judge import Judge, State, _Seen, by_ratio, search
@@ -25,8 +24,9 @@ from hypertwin.plan.placement.moved import hosts_of, moved
 from hypertwin.plan.placement.problem import Ints, Problem, problem
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.simulated import Simulated
+from hypertwin.runs.runner import running
+from hypertwin.runs.settle import Search
 from hypertwin.scenario import Scenario
-from hypertwin.settle import Search
 
 SLO = ["ready_pct<5", "response_ms.p95<60", "hosts.*.usage_pct<95"]
 

@@ -11,7 +11,7 @@ import yaml
 
 import hypertwin
 from hypertwin import scenario as scenarios
-from hypertwin import yaml_file
+from hypertwin.files import yaml_file
 from hypertwin.plan.placement.moved import moved
 from hypertwin.scenario import Scenario
 

@@ -17,8 +17,8 @@ from hypertwin import scenario as scenarios
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.placement import balance, place
 from hypertwin.plan.placement.task import Task
-from hypertwin.report import placement as shown
-from hypertwin.report import registry, view
+from hypertwin.show import placement as shown
+from hypertwin.show import registry, view
 
 HOSTS = {f"h{number}": host() for number in (1, 2, 3)}
 

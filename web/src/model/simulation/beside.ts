@@ -1,4 +1,4 @@
-/** Data of the simulation page only, made by `python/hypertwin/report/simulation_page.py`. */
+/** Data of the simulation page only, made by `python/hypertwin/show/simulation_page.py`. */
 
 import type { Section, View } from "../view";
 import type { Latency, Response } from "./document";
@@ -16,7 +16,7 @@ export interface Published {
   value: number;
 }
 
-/** Definition of a figure: the catalogue in `python/hypertwin/report/metrics.py`. */
+/** Definition of a figure: the catalogue in `python/hypertwin/metrics/catalogue.py`. */
 export interface Metric {
   key: string;
   /** Kinds of entities that have it: cluster, host, vm, group, storage, pool, timeline; or the point itself. */

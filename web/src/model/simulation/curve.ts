@@ -1,4 +1,7 @@
-/** Latency against IOPS at increasing load, and the knee of the curve. */
+/**
+ * Latency against IOPS at increasing load, and the knee of the curve. Only generators of I/O have that curve, because
+ * their response is the latency. Unlike a bend, the knee does not depend on the scale of the axes.
+ */
 
 import { number } from "../numbers";
 import type { Marks, ScatterChart } from "../view";

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hypertwin.documents.move import MovedVm, Wave
+from hypertwin.files.yaml_writing import to_yaml
 from hypertwin.plan.moving.handover import shell
-from hypertwin.yaml_writing import to_yaml
 
 NAMESPACE = "openshift-mtv"
 API = "forklift.konveyor.io/v1beta1"
