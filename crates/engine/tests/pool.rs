@@ -46,7 +46,7 @@ fn base(nodes: u32, more: Value) -> Value {
         }},
         "storage": {"pool": {
             "kind": "mirrored-mesh", "nodes": "node", "deployment": "mixed", "stored": "100 GiB",
-            "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"},
+            "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"}, "service": {"cv": 0},
         }},
     });
     merge(&mut text, more);
@@ -415,15 +415,16 @@ fn the_slowest_part_bounds_the_throughput() {
     );
 }
 
+/// Pollaczek and Khinchine, at a constant work of 1 ms and at one that varies.
 #[test]
-fn a_service_is_an_m_d_1_station() {
-    for rate in [300.0, 500.0, 800.0] {
+fn a_service_is_an_m_g_1_station() {
+    for (rate, cv) in [(300.0, 0.0), (500.0, 0.0), (800.0, 0.0), (300.0, 2.0), (600.0, 1.0)] {
         let mut text = base(
             1,
             json!({
-                "run": {"duration": "20 s", "warmup": "1 s"},
+                "run": {"duration": "100 s", "warmup": "1 s"},
                 "storage": {"pool": {"redundancy": "replicas-1", "stored": "10 GiB", "service": {
-                    "threads": 1, "cpu_per_io": "1 ms", "core_bandwidth": "1 TB/s"}}},
+                    "threads": 1, "cpu_per_io": "1 ms", "core_bandwidth": "1 TB/s", "cv": cv}}},
                 "vms": {"v": {"vdisk_depth": 1024}},
             }),
         );
@@ -433,14 +434,10 @@ fn a_service_is_an_m_d_1_station() {
         });
         let report = support::report(&read(&text), 6);
         let service = &report.storage["pool-services"];
-        let expected = exact::mg1(rate, 1e-3, 0.0).unwrap();
-        assert_near(
-            service.wait_ms,
-            (expected.response - 1e-3) * 1e3,
-            0.07,
-            &format!("{rate}/s"),
-        );
-        assert_near(service.utilization_pct, rate / 10.0, 0.02, "utilisation law");
+        let expected = exact::mg1(rate, 1e-3, cv).unwrap();
+        let what = format!("{rate}/s, cv {cv}");
+        assert_near(service.wait_ms, (expected.response - 1e-3) * 1e3, 0.07, &what);
+        assert_near(service.utilization_pct, rate / 10.0, 0.02, &what);
     }
 }
 

@@ -12,7 +12,7 @@ use super::osds::{Commit, Osd, Osds};
 use super::qos::Waiting;
 use super::rebuild_queue::RebuildQueue;
 use super::scrub_queue::Scrub;
-use super::service::{Costs, Services};
+use super::service::{Costs, Services, Spread};
 use super::{Counters, Node, Pool};
 use crate::ids::{HostId, Id, PoolId, Table};
 use crate::island::IslandPool;
@@ -98,10 +98,15 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
     let client = cost(if cycles > 0.0 { 0 } else { cpu.client_ns });
     let drivers = drivers(spec, client, &data.layouts, &coding);
     let cycle_ns = 1e9 / first.clock.hz();
-    let mut services = Services::new(Costs {
+    let costs = Costs {
         operation: cost(cpu.component_ns),
         osd: (spec.kind == PoolKind::Ceph).then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
-    });
+    };
+    let spread = Spread::new(
+        spec.service.cv,
+        Stream::named(site.seed, &format!("storage/{name}/services")),
+    );
+    let mut services = Services::new(costs, spread);
     let is_flash = Drive::of(spec.devices.kind, spec.devices.device.as_deref(), site.island.devices)
         .kind()
         .is_flash();

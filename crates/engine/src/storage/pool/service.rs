@@ -7,7 +7,7 @@ use crate::storage::queue::Waits;
 use crate::storage::request::{NONE, PerIo, Requests, Role};
 use crate::storage::shared::{Reply, Shared};
 use crate::storage::work::{Cost, Stage};
-use hypertwin_kernel::{Nanos, TimeAverage};
+use hypertwin_kernel::{Draw, Nanos, Stream, TimeAverage};
 use hypertwin_models::scheduler::LimitEnforcement;
 use hypertwin_models::storage::ceph::OsdCost;
 use hypertwin_models::storage::qos::Class;
@@ -19,6 +19,7 @@ pub struct Services {
     threads: Vec<Thread>,
     quotas: Vec<Quota>,
     costs: Costs,
+    spread: Spread,
     /// Of pieces that are rebuilt: the work of erasure coding. Of primaries: all of their next visit to a shard.
     pub shard_ns: PerIo<f64>,
     /// Of legs and primaries: the work of all messages that their OSD has for them.
@@ -32,6 +33,31 @@ pub struct Costs {
     /// Likewise of an OSD of Ceph.
     pub osd: Option<OsdCost>,
 }
+
+/// How much longer or shorter an operation takes of CPU than the mean of its kind.
+pub struct Spread {
+    /// In units of 1 / [`WHOLE`].
+    factor: Draw,
+    stream: Stream,
+}
+
+impl Spread {
+    /// Factors with a mean of 1 and this coefficient of variation.
+    pub fn new(cv: f64, stream: Stream) -> Self {
+        Self {
+            factor: Draw::new(WHOLE, cv),
+            stream,
+        }
+    }
+
+    #[inline]
+    fn factor(&mut self) -> f64 {
+        self.factor.sample(&mut self.stream) as f64 / WHOLE
+    }
+}
+
+/// A factor of 1.
+const WHOLE: f64 = 1e6;
 
 /// A queue of a node's service, and those of its threads that have nothing to do.
 struct ServiceQueue {
@@ -69,12 +95,13 @@ struct Thread {
 }
 
 impl Services {
-    pub fn new(costs: Costs) -> Self {
+    pub fn new(costs: Costs, spread: Spread) -> Self {
         Self {
             queues: Vec::new(),
             threads: Vec::new(),
             quotas: Vec::new(),
             costs,
+            spread,
             shard_ns: PerIo::new(),
             messages_ns: PerIo::new(),
         }
@@ -161,7 +188,13 @@ impl Services {
 
     /// Work of a thread for an operation.
     #[inline]
-    fn work(&self, queue: usize, id: IoId, requests: &Requests) -> f64 {
+    fn work(&mut self, queue: usize, id: IoId, requests: &Requests) -> f64 {
+        self.spread.factor() * self.mean_work(queue, id, requests)
+    }
+
+    /// Its mean.
+    #[inline]
+    fn mean_work(&self, queue: usize, id: IoId, requests: &Requests) -> f64 {
         let io = &requests[id];
         let ServiceQueue { stage, slowdown, .. } = self.queues[queue];
         let coding_ns = || match io.role {
