@@ -68,6 +68,12 @@ BASE = (
 )
 """Files of OF_EXTRAS that the base install uses, and with them all that they import."""
 
+KINDS: dict[str, tuple[str, ...]] = {
+    "Family": ("crates/cluster/src/spec/hypervisor.rs", "crates/models/src/hypervisor/"),
+    "PoolKind": ("crates/cluster/src/spec/pool_kind.rs", "crates/models/src/storage/product/"),
+}
+"""Kinds of which each is an object, and the only sources that name one of them; others ask the object or its facts."""
+
 LONGEST_FUNCTION = 100
 """Lines of a Python function, its docstring included; clippy.toml has the same limit for Rust."""
 
@@ -89,6 +95,7 @@ def main() -> int:
         place = Path(room).relative_to(root).as_posix().strip(".")
         broken += wrong_floors(room, import_graph.folders(graphs[root])[place])
     broken += heavy_imports(package)
+    broken += named_kinds(ROOT)
     broken += [line for path in comments.sources(ROOT) for line in comments.too_wide(path)]
     for line in broken:
         print(line)
@@ -140,6 +147,17 @@ def heavy_imports(package: Path) -> Iterator[str]:
         new = graph[file] - seen
         seen |= new
         waiting += new
+
+
+def named_kinds(root: Path) -> Iterator[str]:
+    """Sources of Rust that name one of KINDS elsewhere than they may. Tests may."""
+    for path in sorted(root.glob("crates/*/src/**/*.rs")):
+        file = path.relative_to(root).as_posix()
+        source = path.read_text(encoding="utf-8").partition("#[cfg(test)]")[0]
+        for number, line in enumerate(source.splitlines(), 1):
+            for kind, places in KINDS.items():
+                if re.search(rf"\b{kind}(::\s*[A-Z{{*]| as\b)", line) and not file.startswith(places):
+                    yield f"{file}:{number}: names a {kind}; ask its object or its facts: {', '.join(places)}"
 
 
 def wrong_floors(room: str, inside: import_graph.Graph) -> Iterator[str]:

@@ -304,6 +304,11 @@ class Host:
     """Newest EVC mode that the host supports."""
     measured: MeasuredHost
 
+    @property
+    def options(self) -> Hypervisor:
+        """Settings and facts of the hypervisor."""
+        return hypervisors()[self.hypervisor]
+
 
 @dataclass(frozen=True)
 class Vm:
@@ -479,6 +484,20 @@ class Pool:
 
 
 @dataclass(frozen=True)
+class PoolFacts:
+    """Rules of the product of a pool."""
+
+    full_pct: float
+    """Maximum fill level of devices, in per cent."""
+    rebuild_delay_s: float
+    """Time from the loss of a host to the rebuild, in seconds."""
+    replaces_failed_disks: bool
+    """True if data of a failed disk are rebuilt at once, and only absent hosts are waited for."""
+    in_kernel: bool
+    """True if the product is part of a hypervisor."""
+
+
+@dataclass(frozen=True)
 class Rule:
     """Placement rule of a scenario."""
 
@@ -545,8 +564,22 @@ class Hypervisor:
     """Name of the family in messages: `ESXi`, `Linux` or `a host without hypervisor`."""
     version: tuple[int, int, int]
     """Major version, minor version and update, for comparisons within a family."""
+    virtualises: bool
+    """False for a host without hypervisor."""
     reservations: bool
     """True if VMs can have a CPU reservation."""
+    admission: bool
+    """True if a power-on reserves CPU and memory overhead, which admission control checks."""
+    swap_files: bool
+    """True if a powered-on VM has a swap file for its unreserved memory."""
+    assumed: str
+    """Name of the hypervisor that is assumed for a host of the family without a version."""
+    controllers: tuple[str, ...]
+    """Kinds of storage controller for VMs, the default first."""
+    charges_shared_cores: bool
+    """True if a vCPU is charged less time while the sibling thread of its core is busy."""
+    home_nodes: bool
+    """True if VMs have home nodes, so that each node has its own queue of vCPUs."""
     scheduler: frozenset[str]
     """Allowed keys of `hosts.NAME.scheduler`."""
     numa: frozenset[str]
@@ -689,13 +722,31 @@ def hypervisors() -> Mapping[str, Hypervisor]:
             family=entry["family"],
             family_title=entry["family_title"],
             version=tuple(entry["version"]),
+            virtualises=entry["virtualises"],
             reservations=entry["reservations"],
+            admission=entry["admission"],
+            swap_files=entry["swap_files"],
+            assumed=entry["assumed"],
+            controllers=tuple(entry["controllers"]),
+            charges_shared_cores=entry["shared_core_charge"] < 1,
+            home_nodes=entry["home_nodes"],
             scheduler=frozenset(entry["scheduler"]),
             numa=frozenset(entry["numa"]),
             vm=frozenset(entry["vm"]),
         )
         for entry in json.loads(_core.hypervisors())
     }
+
+
+@cache
+def assumed_hypervisor(family: str) -> str:
+    """Return the name of the hypervisor that is assumed for a host of a family without a version."""
+    return next(each.assumed for each in hypervisors().values() if each.family == family)
+
+
+def pool_facts(scenario_json: str) -> Mapping[str, PoolFacts]:
+    """Return the rules of the products of a scenario's pools, by name of the pool."""
+    return {name: PoolFacts(**each) for name, each in json.loads(_core.pool_facts(scenario_json)).items()}
 
 
 @cache

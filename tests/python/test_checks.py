@@ -181,6 +181,28 @@ def test_packages_of_extras_are_not_imported_by_the_base_install(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("file", "source", "said"),
+    [
+        ("engine/src/plan.rs", "fn f() {\n    a == PoolKind::Ceph\n}", "crates/engine/src/plan.rs:2: names a PoolKind"),
+        ("models/src/memory.rs", "use hypertwin_cluster::Family::{self, Esxi};", "names a Family"),
+        ("cluster/src/spec/pool.rs", "use super::pool_kind::PoolKind as Kind;", "names a PoolKind"),
+        ("models/src/hypervisor/mod.rs", "Family::Esxi => 1, PoolKind::Vsan => 2", "names a PoolKind"),
+        ("models/src/hypervisor/mod.rs", "Family::Esxi => &esxi::Esxi,", None),
+        ("models/src/storage/product/mod.rs", "PoolKind::Ceph => &ceph::CEPH,", None),
+        ("cluster/src/check/disks.rs", "family.map(Family::facts)", None),
+        ("engine/src/plan.rs", "#[cfg(test)]\nmod tests { const A: Family = Family::Linux; }", None),
+        ("engine/tests/pool.rs", "PoolKind::Ceph", None),
+    ],
+)
+def test_a_product_is_asked_and_not_named(tmp_path, file, source, said):
+    path = tmp_path / "crates" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(source)
+    found = list(check_architecture.named_kinds(tmp_path))
+    assert (said in found[0]) if said else not found
+
+
 def test_long_functions_are_found(tmp_path):
     lines = "    x = 1\n"
     (tmp_path / "a.py").write_text(f"def ok():\n{99 * lines}\ndef long():\n{100 * lines}")

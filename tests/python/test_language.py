@@ -142,6 +142,37 @@ def test_versions_compare_as_numbers_and_know_their_options() -> None:
     assert [each.reservations for each in found.values()] == [each.family == "esxi" for each in found.values()]
 
 
+def test_a_family_states_its_facts_and_the_version_that_is_assumed() -> None:
+    found = language.hypervisors()
+    esxi, linux, none = (found[language.assumed_hypervisor(family)] for family in ("esxi", "linux", "none"))
+    assert [each.name for each in (esxi, linux, none)] == ["esxi-8.0", "linux-6.12", "none"]
+    assert [each.controllers[0] for each in (esxi, linux, none)] == ["pvscsi", "virtio-scsi", "passthrough"]
+    assert [each.virtualises for each in (esxi, linux, none)] == [True, True, False]
+    for fact in ("admission", "swap_files", "charges_shared_cores", "home_nodes"):
+        assert [getattr(each, fact) for each in (esxi, linux, none)] == [True, False, False], fact
+
+
+def test_pools_have_the_rules_of_their_products() -> None:
+    kinds = ("mirrored-mesh", "chunk-store", "ceph", "vsan")
+    hosts = {"sockets": 1, "cores_per_socket": 4, "clock": "2 GHz", "memory_per_node": "64 GiB"}
+    disks = {"kind": "nvme", "per_node": 1, "capacity": "1 TB"}
+    data = {
+        "name": "products",
+        "run": {"duration": "1 s"},
+        "hosts": {kind: {**hosts, "count": 3, "hypervisor": "esxi-8.0"} for kind in kinds},
+        "storage": {kind: {"kind": kind, "nodes": kind, "devices": dict(disks)} for kind in kinds},
+        "vms": {},
+        "workloads": {},
+    }
+    data["storage"]["ceph"]["ceph"] = {"nearfull_pct": 80}
+    data["storage"]["mirrored-mesh"]["rebuild"] = {"delay": "7 s"}
+    found = language.pool_facts(scenario.load(data).json)
+    assert {name: each.full_pct for name, each in found.items()} == dict(zip(kinds, (100, 100, 80, 90), strict=True))
+    assert [found[kind].rebuild_delay_s for kind in kinds] == [7, 5, 620, 3_600]
+    assert [found[kind].replaces_failed_disks for kind in kinds] == [False, False, False, True]
+    assert [found[kind].in_kernel for kind in kinds] == [False, False, False, True]
+
+
 def test_a_redundancy_says_what_it_needs_and_survives() -> None:
     code = language.redundancy("ec-4+2")
     assert (code.width, code.needed, code.failures_tolerated, code.minimum, code.is_erasure_code) == (6, 4, 2, 4, True)

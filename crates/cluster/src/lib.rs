@@ -76,9 +76,10 @@ pub use spec::migration::{Convergence, Event, Migration};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};
 pub use spec::pool::{
-    Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolNodes,
-    PoolService, RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
+    Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolNetworks, PoolNodes, PoolService,
+    RackLink, Rebuild, StoragePolicy, StoragePool,
 };
+pub use spec::pool_kind::{PoolFacts, PoolKind, WritePath};
 pub use spec::scenario::{Auto, RunSettings, RunTime, Scenario};
 pub use spec::source::{
     DiskMode, Firmware, RawMapping, SourceCluster, SourceDisk, SourceNetwork, SourcePartition, SourceVm, Tools,

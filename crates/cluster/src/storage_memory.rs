@@ -17,7 +17,8 @@ use crate::drives::Drive;
 use crate::quantity::Bytes;
 use crate::spec::device::Device;
 use crate::spec::host::HostGroup;
-use crate::spec::pool::{PoolKind, StoragePool};
+use crate::spec::pool::StoragePool;
+use crate::spec::pool_kind::NodeMemory;
 use crate::spec::scenario::Scenario;
 use crate::spec::vsan::VsanArchitecture;
 
@@ -42,10 +43,10 @@ impl Scenario {
 
 /// Memory that the software of a pool occupies on one node.
 fn on_node(pool: &StoragePool, host: &HostGroup, own: &BTreeMap<String, Device>) -> u64 {
-    match pool.kind {
-        PoolKind::Ceph => OSD * u64::from(pool.devices_per_node() * pool.ceph().osds_per_device),
-        PoolKind::Vsan if pool.vsan().architecture == VsanArchitecture::Osa => original_vsan(pool, host, own),
-        PoolKind::Vsan | PoolKind::ChunkStore | PoolKind::MirroredMesh => 0,
+    match pool.kind.facts().memory {
+        NodeMemory::Osds => OSD * u64::from(pool.devices_per_node() * pool.ceph().osds_per_device),
+        NodeMemory::DiskGroups if pool.vsan().architecture == VsanArchitecture::Osa => original_vsan(pool, host, own),
+        NodeMemory::DiskGroups | NodeMemory::Unknown => 0,
     }
 }
 

@@ -20,7 +20,8 @@
 //! - `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs`: what they share: time, events
 //!   and signals; numbers; the border between guests and processors; what an island and a VM are made from
 //! - `islands/`: hosts that share nothing: cut apart, simulated, and put together again
-//! - `migrating.rs`: how hosts migrate and what of VMs is sent, for planners as well
+//! - `migrating.rs`, `product_facts.rs`: how hosts migrate and what of VMs is sent, for planners as well; what planners
+//!   ask of hypervisors and of products of pools
 //! - `sampled_run.rs`: a run that is handed out sample by sample
 //! - `driver.rs`: a run in which a test says what happens to VMs
 //!
@@ -48,6 +49,7 @@ mod movement;
 mod ordered;
 mod paging;
 mod plan;
+mod product_facts;
 mod reclaim;
 mod responses;
 mod sampled_run;
@@ -79,6 +81,7 @@ pub use model_error::{
 };
 pub use movement::detection_s;
 pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
+pub use product_facts::{HypervisorFacts, PoolFacts};
 pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};
 pub use sampled_run::SampledRun;
 pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};

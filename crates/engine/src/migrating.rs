@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{Convergence, HostGroup, Scenario, VmGroup, Workload};
-use hypertwin_models::migration::Settings;
+use hypertwin_models::hypervisor;
 use serde::Serialize;
 
 /// How the hosts of a scenario migrate and what of its VMs is sent, by group.
@@ -72,7 +72,7 @@ impl MigrationFacts {
 
 impl HostFacts {
     fn of(host: &HostGroup) -> Self {
-        let settings = Settings::of(host);
+        let settings = hypervisor::model(host.hypervisor).migration(host);
         Self {
             link: settings.link,
             most: settings.most,

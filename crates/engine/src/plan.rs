@@ -4,8 +4,8 @@ use crate::ids::{HostId, Table, VmId};
 use crate::island::Island;
 use hypertwin_cluster::{Frequency, HostGroup, HypervisorOverhead, VmGroup, Workload};
 use hypertwin_kernel::Stream;
-use hypertwin_models::storage::virtual_controller::io_threads;
-use hypertwin_models::{hypervisor, smt, vnuma};
+use hypertwin_models::hypervisor::{self, io_threads};
+use hypertwin_models::{smt, vnuma};
 
 /// What the VMs of an island are made from, on whichever host.
 pub struct Blueprint {

@@ -5,7 +5,7 @@ use crate::support;
 
 use hypertwin_cluster::{Ceph, CephRelease, Scenario};
 use hypertwin_engine::{PointReport, run};
-use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
+use hypertwin_models::storage::product::ceph::{OsdCost, client_cycles};
 use serde_json::{Value, json};
 use support::{host, merge, vm};
 

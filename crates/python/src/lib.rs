@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use hypertwin_cluster::{
-    Bandwidth, Bytes, Duration, Frequency, HypervisorOptions, Limits, Mistake, QuantityError, Rate, Redundancy,
-    RedundancyError, RedundancyFacts, Scenario,
+    Bandwidth, Bytes, Duration, Frequency, Limits, Mistake, QuantityError, Rate, Redundancy, RedundancyError,
+    RedundancyFacts, Scenario,
 };
 use hypertwin_engine::durability::{Assumptions, Repair, assess};
 use hypertwin_lab as lab;
@@ -168,10 +168,16 @@ fn member_names(group: &str, count: u32) -> Vec<String> {
     hypertwin_cluster::member_names(group, count).collect()
 }
 
-/// Every known hypervisor and its options, as a JSON list.
+/// Every known hypervisor with its options and facts, as a JSON list.
 #[pyfunction]
 fn hypervisors() -> PyResult<String> {
-    json(&HypervisorOptions::all())
+    json(&hypertwin_engine::HypervisorFacts::all())
+}
+
+/// Rules of the product of each pool of a scenario, as a JSON object {POOL: facts}.
+#[pyfunction]
+fn pool_facts(scenario_json: &str) -> PyResult<String> {
+    json(&hypertwin_engine::PoolFacts::of(&parse(scenario_json)?))
 }
 
 /// The table of drives that scenarios can name: a JSON object in the form of a scenario's `devices`.
@@ -466,6 +472,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inventory, module)?)?;
     module.add_function(wrap_pyfunction!(member_names, module)?)?;
     module.add_function(wrap_pyfunction!(hypervisors, module)?)?;
+    module.add_function(wrap_pyfunction!(pool_facts, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;
     module.add_function(wrap_pyfunction!(misspelt_drive, module)?)?;
     module.add_function(wrap_pyfunction!(limits, module)?)?;

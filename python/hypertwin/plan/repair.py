@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn, cast
 
-from hypertwin import _core
+from hypertwin import _core, language
 from hypertwin.documents import plan as documents
 from hypertwin.documents.simulation import Point, Pool
 from hypertwin.documents.space import Space
@@ -26,12 +26,6 @@ from hypertwin.scenario import Given, Scenario, load, space
 from hypertwin.scenario.overrides import by_path
 
 GIB = 2**30
-
-DELAYS = {"mirrored-mesh": "5 s", "chunk-store": "5 s", "ceph": "620 s"}
-"""Default of `rebuild.delay` by kind of pool. The delay of Ceph includes its grace period."""
-
-ABSENT = {**DELAYS, "vsan": "60 min"}
-"""Delay of a rebuild after the loss of a host. vSAN waits for the host to come back."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +165,10 @@ def measure(
         base = load(base, {"run.duration": f"{settle.DEFAULT_S['duration']:g} s"})
     pool = _pool(base, storage)
     spec = base.data["storage"][pool]
+    facts = language.pool_facts(base.json)[pool]
     said = detection if detection is not None else spec["rebuild"].get("delay")
-    absent = str(said or ABSENT[spec["kind"]])
-    # vSAN waits for absent hosts, and not for a disk that has failed
-    waited = "0 s" if detection is None and spec["kind"] == "vsan" else str(said or DELAYS[spec["kind"]])
+    absent = str(said or _usual(facts.rebuild_delay_s))
+    waited = "0 s" if detection is None and facts.replaces_failed_disks else absent
     detection_s = durability.detection_time(waited)
     absent_s = durability.detection_time(absent)
     with running(**runs.where):
@@ -287,6 +281,11 @@ def _written(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
     return f"{seconds:.3g} s"
+
+
+def _usual(seconds: float) -> str:
+    """Return a default delay as scenarios write it."""
+    return f"{seconds:g} s" if seconds % 60 else f"{seconds / 60:g} min"
 
 
 def _pool(scenario: Scenario, name: str | None) -> str:

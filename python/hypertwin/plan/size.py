@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Annotated, Any, cast
 
 from hypertwin import _core, language, scenario
@@ -312,10 +311,6 @@ class Advice:
         }
 
 
-DEFAULT_HYPERVISORS: Mapping[str, str] = MappingProxyType({"esxi": "esxi-8.0", "linux": "linux-6.12"})
-"""Hypervisor of a host that does not name a hypervisor, by family of the snippet target."""
-
-
 def find_host(
     text: str,
     *,
@@ -329,7 +324,7 @@ def find_host(
     Forms: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST` for a host group of a scenario.
 
     `hypervisor`, `node_memory` and `nodes_per_socket` belong to the compact form. The default hypervisor follows from
-    the target `snippet` (DEFAULT_HYPERVISORS), or is ESXi without one. Raises ScenarioError. The path of a problem is
+    the target `snippet`, or is ESXi without one. Raises ScenarioError. The path of a problem is
     the name of the argument (`host` for `text`).
     """
     compact = _COMPACT.fullmatch(text)
@@ -338,7 +333,8 @@ def find_host(
         return _of_vms(
             "hypervisor",
             Host(
-                hypervisor=hypervisor or DEFAULT_HYPERVISORS["esxi" if snippet is None else snippets.family(snippet)],
+                hypervisor=hypervisor
+                or language.assumed_hypervisor("esxi" if snippet is None else snippets.family(snippet)),
                 sockets=int(sockets),
                 cores_per_socket=int(cores),
                 threads_per_core=int(threads or 2),

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hypertwin import _core
+from hypertwin import _core, language
 from hypertwin.documents.simulation import Found
 from hypertwin.runs import effort
 from hypertwin.runs.effort import AUTO, PILOT_S
@@ -95,7 +95,8 @@ class Search:
         self.until_full = until_full
         self.is_warmup_open, self.is_duration_open = (settings[key] == AUTO for key in ("warmup", "duration"))
         self.sample_s = _core.duration_s(settings["sample_interval"])
-        is_scheduled = any(host["hypervisor"] != "none" for host in scenario.data["hosts"].values())
+        known = language.hypervisors()
+        is_scheduled = any(known[host["hypervisor"]].virtualises for host in scenario.data["hosts"].values())
         self.least_s = SCHEDULED_S if is_scheduled else 0.0
         self.ended: Ended | None = None
         self.pilots = 0

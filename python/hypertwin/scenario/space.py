@@ -19,10 +19,6 @@ from hypertwin.scenario import Scenario
 
 GIB = 2**30
 
-VSAN_FULL_PCT = 90.0
-"""Maximum fill level of vSAN in per cent. An assumption: VMware's sizing guides reserve about 10% for operations.
-"""
-
 Data = Mapping[str, float]
 """User data in bytes, by policy."""
 
@@ -132,8 +128,9 @@ def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
     """Return the capacity of each pool by name. With `like`, each VM stores as much as in that scenario."""
     stored = stored_by_vm(scenario, like)
     based = _working_sets(like or scenario)
-    found = {}
-    for name, pool in _pools(scenario).items():
+    pools, found = _pools(scenario), {}
+    facts = language.pool_facts(scenario.json) if pools else {}
+    for name, pool in pools.items():
         inventory = scenario.inventory.pool[name]
         domains = _domains(pool, len(inventory.hosts))
         left = _without_a_host(pool, domains)
@@ -145,7 +142,7 @@ def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
         if "stored" in pool and not any(name in each for each in based.values()):
             data[OWN] += _core.size_bytes(pool["stored"])
         kept = {policy: _kept(pool, each) for policy, each in redundancies.items()}
-        found[name] = Room(full_pct(pool) / 100, domains, left, kept, data)
+        found[name] = Room(facts[name].full_pct / 100, domains, left, kept, data)
     return found
 
 
@@ -167,15 +164,6 @@ def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, 
         vm: {pool: {policy: size * scale[pool] for policy, size in sizes.items()} for pool, sizes in each.items()}
         for vm, each in sets.items()
     }
-
-
-def full_pct(pool: Mapping[str, Any]) -> float:
-    """Return the maximum fill level of a pool's devices by the rules of its product, in per cent."""
-    if pool["kind"] == "ceph":
-        node = language.schema_node("storage.NAME.ceph.nearfull_pct")
-        assert node is not None
-        return float(pool.get("ceph", {}).get("nearfull_pct", node["default"]))
-    return VSAN_FULL_PCT if pool["kind"] == "vsan" else 100.0
 
 
 def capacity(domains: Sequence[float], width: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from hypertwin import language
 from hypertwin.documents.simulation import Point
 from hypertwin.metrics.words import some
 from hypertwin.scenario import drives
@@ -15,9 +16,6 @@ from hypertwin.show.movement import migrations
 
 HARD_DISKS = frozenset({"hdd-15k", "hdd-10k", "hdd-7.2k"})
 """Kinds of disk for which power-loss protection has no meaning."""
-
-DEFAULT_CONTROLLERS = {"esxi": "pvscsi", "linux": "virtio-scsi"}
-"""Default controllers of VMs, by family of hypervisors."""
 
 PUBLISHED_COSTS: Mapping[str, Collection[str]] = {
     "esxi-5.0": {"pvscsi", "lsi-sas"},
@@ -145,8 +143,8 @@ def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> 
             for hosts in _entries(scenario["hosts"], [host]):
                 hypervisor = str(scenario["hosts"][hosts]["hypervisor"])
                 family = hypervisor.partition("-")[0]
-                kind = scenario["vms"][group].get("controller", DEFAULT_CONTROLLERS.get(family))
-                if kind and kind not in PUBLISHED_COSTS.get(hypervisor, PUBLISHED_COSTS.get(family, ())):
+                kind = scenario["vms"][group].get("controller", language.hypervisors()[hypervisor].controllers[0])
+                if kind not in PUBLISHED_COSTS.get(hypervisor, PUBLISHED_COSTS.get(family, ())):
                     found.add(f"{hypervisor} ({kind})")
     if found:
         yield (

@@ -4,7 +4,7 @@ use super::sections::{Sections, sound, unknown_among};
 use crate::mistake::Issue;
 use crate::redundancy::Redundancy;
 use crate::spec::ceph::{CephRelease, CephScheduler};
-use crate::spec::pool::{PoolKind, StoragePool};
+use crate::spec::pool::StoragePool;
 use crate::spec::vm::VmGroup;
 use crate::spec::vsan::VsanArchitecture;
 
@@ -40,7 +40,7 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
         }
     };
     let kind = pool.kind.as_str();
-    let (is_ceph, is_vsan) = (pool.kind == PoolKind::Ceph, pool.kind == PoolKind::Vsan);
+    let (is_ceph, is_vsan) = (pool.kind.facts().takes_ceph, pool.kind.facts().takes_vsan);
     let set = |text: &str| text.to_owned();
     add(
         pool.ceph.is_some() && !is_ceph,

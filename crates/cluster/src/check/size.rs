@@ -4,7 +4,6 @@ use super::sections::{Groups, Sections, sound};
 use crate::limits;
 use crate::mistake::Issue;
 use crate::spec::controller::SPLIT_BYTES;
-use crate::spec::pool::PoolKind;
 use crate::spec::vm::VmGroup;
 use crate::spec::workload::{Arrivals, Workload};
 
@@ -33,10 +32,10 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
         u64::from(vm.count) * u64::from(controllers) * u64::from(each)
     });
     let service_threads = sum(&sections.storage, |pool| {
-        let each = match pool.kind {
+        let each = match pool.kind.facts().takes_ceph {
             // As many as on flash, which has the most.
-            PoolKind::Ceph => pool.ceph().threads_on(true).saturating_mul(pool.ceph().osds_per_device),
-            _ => pool.service.threads_per_device,
+            true => pool.ceph().threads_on(true).saturating_mul(pool.ceph().osds_per_device),
+            false => pool.service.threads_per_device,
         };
         let of_devices = pool.devices_per_node().saturating_mul(each);
         let nodes = u64::from(sections.node_count(pool).unwrap_or(0));

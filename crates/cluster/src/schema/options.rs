@@ -4,21 +4,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::keyword;
-use crate::spec::hypervisor::Hypervisor;
+use crate::spec::hypervisor::{FamilyFacts, Hypervisor};
 
 /// A known hypervisor and its options.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HypervisorOptions {
-    /// As scenarios write it, such as `esxi-7.0u2`.
-    pub name: &'static str,
-    /// `esxi`, `linux`, or `none` of a host without hypervisor.
-    pub family: &'static str,
-    /// The family in messages: `ESXi`, `Linux` or `a host without hypervisor`.
-    pub family_title: &'static str,
+    /// Its name in scenarios, such as `esxi-7.0u2`.
+    #[serde(rename = "name")]
+    pub hypervisor: Hypervisor,
     /// Major and minor version and update.
     pub version: [u32; 3],
-    /// VMs can have a CPU reservation.
-    pub reservations: bool,
+    /// Features of its hosts.
+    #[serde(flatten)]
+    pub facts: &'static FamilyFacts,
     /// Keys of `hosts.NAME.scheduler` that it has.
     pub scheduler: Vec<&'static str>,
     /// Keys of `vms.NAME.numa` that it has.
@@ -31,11 +29,9 @@ impl HypervisorOptions {
     /// Every known hypervisor, in the order of [`Hypervisor::ALL`].
     pub fn all() -> Vec<Self> {
         let of = |&hypervisor: &Hypervisor| Self {
-            name: hypervisor.as_str(),
-            family: hypervisor.family().as_str(),
-            family_title: hypervisor.family().facts().title,
+            hypervisor,
             version: hypervisor.version(),
-            reservations: hypervisor.family().facts().reservations,
+            facts: hypervisor.family().facts(),
             scheduler: Self::under(hypervisor, &["hosts", "NAME", "scheduler"]),
             numa: Self::under(hypervisor, &["vms", "NAME", "numa"]),
             vm: Self::under(hypervisor, &["vms", "NAME"]),

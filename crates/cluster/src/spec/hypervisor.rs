@@ -22,18 +22,28 @@ pub enum Family {
 }
 
 /// Features of hosts of a family.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct FamilyFacts {
     /// Prefix of its version names: `esxi`, `linux` or `none`.
+    #[serde(rename = "family")]
     pub key: &'static str,
     /// Its name in messages.
+    #[serde(rename = "family_title")]
     pub title: &'static str,
     /// True if there is a hypervisor, which divides the host among VMs and works for them.
     pub virtualises: bool,
     /// True if VMs can have a CPU reservation.
     pub reservations: bool,
+    /// True if a power-on reserves CPU and memory overhead, which admission control checks.
+    pub admission: bool,
+    /// True if a powered-on VM has a swap file for its unreserved memory.
+    pub swap_files: bool,
+    /// Version of a host whose version is unknown.
+    pub assumed: Hypervisor,
     /// True if the host uses a balloon driver in VMs automatically.
     pub balloons: bool,
+    /// True if a VM's CPU limit is a quota per period, as that of a container is.
+    pub limits_by_quota: bool,
     /// True if a VM can have more vCPUs than its host has logical CPUs.
     pub wider_than_host: bool,
     /// Kinds of storage controller for VMs, the default first; without a hypervisor the host's own.
@@ -49,7 +59,11 @@ impl Family {
                 title: "ESXi",
                 virtualises: true,
                 reservations: true,
+                admission: true,
+                swap_files: true,
+                assumed: Hypervisor::Esxi80,
                 balloons: true,
+                limits_by_quota: false,
                 wider_than_host: false,
                 controllers: &[
                     ControllerKind::Pvscsi,
@@ -65,7 +79,11 @@ impl Family {
                 title: "Linux",
                 virtualises: true,
                 reservations: false,
+                admission: false,
+                swap_files: false,
+                assumed: Hypervisor::Linux6_12,
                 balloons: false,
+                limits_by_quota: true,
                 wider_than_host: true,
                 controllers: &[
                     ControllerKind::VirtioScsi,
@@ -85,7 +103,11 @@ impl Family {
                 title: "a host without hypervisor",
                 virtualises: false,
                 reservations: false,
+                admission: false,
+                swap_files: false,
+                assumed: Hypervisor::BareMetal,
                 balloons: false,
+                limits_by_quota: false,
                 wider_than_host: false,
                 controllers: &[ControllerKind::Passthrough],
             },
@@ -160,6 +182,11 @@ impl Hypervisor {
             .trim_start_matches('-');
         let mut numbers = version.split(['.', 'u']).map(|number| number.parse().unwrap_or(0));
         std::array::from_fn(|_| numbers.next().unwrap_or(0))
+    }
+
+    /// True for this version of the same family and for later ones.
+    pub fn is_since(self, version: Self) -> bool {
+        self.family() == version.family() && self >= version
     }
 
     /// Maximum vCPUs per VM, if below the logical CPUs of hosts of that time: 8 on vSphere 4 (VMware, "Configuration
@@ -286,8 +313,8 @@ impl CoreScheduling {
     pub fn is_of(self, hypervisor: Hypervisor) -> bool {
         match self {
             Self::Off => true,
-            Self::ScaV1 => hypervisor.family() == Family::Esxi && hypervisor >= Hypervisor::Esxi55,
-            Self::ScaV2 => hypervisor.family() == Family::Esxi && hypervisor >= Hypervisor::Esxi67,
+            Self::ScaV1 => hypervisor.is_since(Hypervisor::Esxi55),
+            Self::ScaV2 => hypervisor.is_since(Hypervisor::Esxi67),
             Self::Linux => hypervisor.family() == Family::Linux,
         }
     }

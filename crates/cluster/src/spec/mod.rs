@@ -22,6 +22,7 @@
 //! | [`array`](mod@array) | storage arrays, paths and protocols |
 //! | [`device`] | drives, by their data sheets |
 //! | [`pool`], [`ceph`], [`vsan`] | pools of distributed storage; settings of Ceph and vSAN |
+//! | [`pool_kind`] | kinds of pools, with their defaults |
 //! | [`failure`] | failures over time |
 //! | [`placement_rule`] | affinity, anti-affinity and VM-host rules |
 //! | `defaults`, `shape` | shared defaults; changes to the derived schema |
@@ -41,6 +42,7 @@ pub mod migration;
 pub mod network;
 pub mod placement_rule;
 pub mod pool;
+pub mod pool_kind;
 pub mod scenario;
 mod shape;
 pub mod source;

@@ -8,8 +8,9 @@ use std::fmt;
 
 use super::array::DiskKind;
 use super::ceph::Ceph;
-use super::defaults::{is_default, mebibyte, one};
+use super::defaults::{is_default, one};
 use super::network::Network;
+use super::pool_kind::{PoolKind, WritePath};
 use super::shape::plain_enum;
 use super::vsan::Vsan;
 use crate::names::member_names;
@@ -179,33 +180,6 @@ impl JsonSchema for PoolNodes {
     }
 }
 
-/// Kind of distributed storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(transform = plain_enum)]
-pub enum PoolKind {
-    /// Small chunks mirrored over all devices; metadata is not in the data path (ScaleIO).
-    MirroredMesh,
-    /// Large chunks, one service per disk, metadata servers that need a majority (Virtuozzo Storage).
-    ChunkStore,
-    /// Ceph: placement groups with a primary, one OSD per device.
-    Ceph,
-    /// VMware vSAN, in the hypervisor.
-    Vsan,
-}
-
-impl PoolKind {
-    /// As scenarios write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MirroredMesh => "mirrored-mesh",
-            Self::ChunkStore => "chunk-store",
-            Self::Ceph => "ceph",
-            Self::Vsan => "vsan",
-        }
-    }
-}
-
 /// Placement of VMs relative to their storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -243,19 +217,6 @@ pub enum FailureDomain {
     Host,
     /// A rack with its hosts.
     Rack,
-}
-
-/// Path of a write's replicas to their devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(transform = plain_enum)]
-pub enum WritePath {
-    /// Each node forwards them to the next (ScaleIO, Virtuozzo Storage).
-    Chain,
-    /// The first node sends them to the others (Ceph).
-    Primary,
-    /// The client sends all (vSAN).
-    Client,
 }
 
 /// When disks flush.
@@ -492,108 +453,59 @@ impl Default for Rebuild {
 impl StoragePool {
     /// Redundancy of the data.
     pub fn redundancy(&self) -> Redundancy {
-        self.redundancy.unwrap_or(match self.kind {
-            PoolKind::MirroredMesh | PoolKind::Vsan => Redundancy::Replicas { copies: 2, minimum: 1 },
-            PoolKind::ChunkStore | PoolKind::Ceph => Redundancy::Replicas { copies: 3, minimum: 2 },
-        })
+        self.redundancy.unwrap_or(self.kind.facts().redundancy)
     }
 
     /// Unit of placement.
     pub fn chunk(&self) -> Bytes {
-        self.chunk.unwrap_or(match self.kind {
-            PoolKind::MirroredMesh => mebibyte(),
-            PoolKind::Vsan => Bytes::new(255_000_000_000),
-            PoolKind::ChunkStore => Bytes::new(256 << 20),
-            PoolKind::Ceph => Bytes::new(4 << 20),
-        })
+        self.chunk.unwrap_or(self.kind.facts().chunk)
     }
 
     /// Erasure coding: size of one device's part of a stripe, for a policy or for data without one.
     pub fn fragment(&self, policy: Option<&str>) -> Bytes {
         let own = policy.and_then(|name| self.policies.get(name)?.fragment);
-        let default = match self.kind {
-            PoolKind::MirroredMesh | PoolKind::ChunkStore | PoolKind::Vsan => mebibyte(),
-            PoolKind::Ceph if self.ceph().ec_optimizations => Bytes::new(16 << 10),
-            PoolKind::Ceph => Bytes::new(4 << 10),
-        };
-        own.or(self.fragment).unwrap_or(default)
+        own.or(self.fragment)
+            .unwrap_or_else(|| (self.kind.facts().fragment)(&self.ceph()))
     }
 
     /// Path of a write's replicas to their devices.
     pub fn write_path(&self) -> WritePath {
-        self.write_path.unwrap_or(match self.kind {
-            PoolKind::MirroredMesh | PoolKind::ChunkStore => WritePath::Chain,
-            PoolKind::Ceph => WritePath::Primary,
-            PoolKind::Vsan => WritePath::Client,
-        })
-    }
-
-    /// CPU of one device operation without a table.
-    pub fn service_cpu_per_io(&self) -> Duration {
-        self.service.cpu_per_io.unwrap_or(Duration::from_micros(20))
+        self.write_path.unwrap_or(self.kind.facts().write_path)
     }
 
     /// True if its services are part of the hypervisor.
     pub fn is_in_kernel(&self) -> bool {
-        self.service.in_kernel.unwrap_or(self.kind == PoolKind::Vsan)
-    }
-
-    /// CPU of one I/O on its client without a table.
-    pub fn client_cpu_per_io(&self) -> Duration {
-        self.client.cpu_per_io.unwrap_or(Duration::from_micros(10))
+        self.service.in_kernel.unwrap_or(self.kind.facts().in_kernel)
     }
 
     /// Time that a client waits for a node before it tries another.
     pub fn timeout(&self) -> Duration {
-        self.client.timeout.unwrap_or(Duration::from_secs(match self.kind {
-            PoolKind::MirroredMesh | PoolKind::ChunkStore => 1,
-            PoolKind::Ceph => 20,
-            PoolKind::Vsan => 5,
-        }))
+        self.client.timeout.unwrap_or(self.kind.facts().timeout)
     }
 
     /// Delay from a failure to the rebuild.
     pub fn rebuild_delay(&self) -> Duration {
-        self.rebuild.delay.unwrap_or(Duration::from_secs(match self.kind {
-            PoolKind::MirroredMesh | PoolKind::ChunkStore => 5,
-            PoolKind::Ceph => 620,
-            PoolKind::Vsan => 3_600,
-        }))
+        self.rebuild.delay.unwrap_or(self.kind.facts().rebuild_delay)
     }
 
     /// Maximum rebuild reads of one node, and maximum rebuild writes.
     pub fn rebuild_bandwidth(&self) -> Bandwidth {
-        self.rebuild.node_bandwidth.unwrap_or(match self.kind {
-            PoolKind::MirroredMesh | PoolKind::ChunkStore => Bandwidth::from_bytes_per_s(500_000_000),
-            PoolKind::Ceph | PoolKind::Vsan => Bandwidth::from_bytes_per_s(1_000_000_000_000),
-        })
+        self.rebuild
+            .node_bandwidth
+            .unwrap_or(self.kind.facts().rebuild_bandwidth)
     }
 
     /// Rebuild I/O size.
     pub fn rebuild_unit(&self) -> Bytes {
-        self.rebuild.unit.unwrap_or(match self.kind {
-            PoolKind::Ceph => Bytes::new(8 << 20).min(self.chunk()),
-            PoolKind::MirroredMesh | PoolKind::ChunkStore | PoolKind::Vsan => mebibyte(),
-        })
+        self.rebuild
+            .unit
+            .unwrap_or_else(|| (self.kind.facts().rebuild_unit)(self.chunk()))
     }
 
     /// Redundancy of a policy, or of data without one.
     pub fn redundancy_of(&self, policy: Option<&str>) -> Redundancy {
         let policy = policy.and_then(|name| self.policies.get(name));
         policy.map_or_else(|| self.redundancy(), |policy| policy.redundancy)
-    }
-
-    /// Replicas of a policy's data that vSAN needs to serve them, on `nodes` hosts: more than half of all votes. With
-    /// enough failure domains, witnesses on those without a replica have as many votes as all replicas but one.
-    /// Otherwise a witness host does, if there is one.
-    pub fn votes_needed(&self, policy: Option<&str>, nodes: u32) -> u32 {
-        match self.redundancy_of(policy) {
-            Redundancy::Replicas { copies, .. } => {
-                let has_witnesses = self.vsan().witness || self.domains(nodes) >= 2 * copies - 1;
-                if has_witnesses { 1 } else { copies / 2 + 1 }
-            }
-            Redundancy::Erasure { data, .. } => data,
-        }
     }
 
     /// Its Ceph settings, or the defaults.

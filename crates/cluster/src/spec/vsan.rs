@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::defaults::is_default;
-use super::hypervisor::{Family, Hypervisor};
+use super::hypervisor::Hypervisor;
 use super::shape::plain_enum;
 
 /// A vSAN cluster.
@@ -40,8 +40,8 @@ impl Default for Vsan {
 impl Vsan {
     /// True if resynchronisation yields to VM I/O on hosts of this hypervisor.
     pub fn adapts_resync(&self, hypervisor: Hypervisor) -> bool {
-        let is_new = hypervisor.family() == Family::Esxi && hypervisor >= Hypervisor::Esxi67;
-        self.adaptive_resync.unwrap_or(is_new)
+        self.adaptive_resync
+            .unwrap_or_else(|| hypervisor.is_since(Hypervisor::Esxi67))
     }
 }
 

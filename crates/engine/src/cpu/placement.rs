@@ -131,7 +131,10 @@ impl Processors {
         let homes = host.power_on(plan);
         let shares = plan.spec.shares.total(plan.spec.vcpus);
         let hypervisor = hypervisor::model(plan.host_spec.hypervisor);
-        let is_managed = hypervisor.home_rules(plan.host_spec).is_some() && plan.spec.affinity_cpus().is_none();
+        let is_managed = hypervisor
+            .home_rules(plan.host_spec.hypervisor, &plan.host_spec.scheduler)
+            .is_some()
+            && plan.spec.affinity_cpus().is_none();
         let clients = plan.numa.ppds.iter().zip(&homes).filter(|_| is_managed);
         let clients = clients.map(|(&vcpus, &home)| NumaClient {
             vcpus: vcpus as usize,
@@ -140,7 +143,9 @@ impl Processors {
         let reservation_cores = plan.spec.reservation.hz() / plan.host_spec.clock.hz();
         host.add_group(shares, reservation_cores, clients.collect());
         // threads that have no home begin where their memory is; for others that is where they go
-        let is_free = hypervisor.home_rules(plan.host_spec).is_none();
+        let is_free = hypervisor
+            .home_rules(plan.host_spec.hypervisor, &plan.host_spec.scheduler)
+            .is_none();
         self.place_vcpus(plan, &homes, is_free);
         let topology = self.hosts[plan.host].occupancy.topology;
         let first_cpu = if is_free { topology.node_cpus(homes[0]).start } else { 0 };

@@ -13,7 +13,6 @@ use crate::ordered::sort_by;
 use crate::reclaim::PAGE;
 use crate::storage::StationResult;
 use bitcode::{Decode, Encode};
-use hypertwin_cluster::Family;
 use hypertwin_kernel::Nanos;
 
 /// Looks of a run at most: more would not show a trend better.
@@ -197,7 +196,7 @@ impl Looking {
 
 /// A VM or pool whose CPU is limited by a quota for each period: the first by name, whatever else is on the island.
 fn quota(island: &Island) -> Option<String> {
-    let has_quota = |host: HostId| island.hosts[host].spec.hypervisor.family() == Family::Linux;
+    let has_quota = |host: HostId| island.hosts[host].spec.hypervisor.family().facts().limits_by_quota;
     let vms = island.vms.iter();
     let vms = vms.filter(|vm| island.groups[vm.group].spec.limit.is_some() && has_quota(vm.host));
     let pools = island

@@ -8,8 +8,8 @@ use crate::island::{Island, IslandCluster, IslandGroup, IslandVm};
 use crate::migrating::VmFacts;
 use hypertwin_cluster::{HostGroup, PlacementRule, VmGroup, fits};
 use hypertwin_models::balancing::period_s;
-use hypertwin_models::migration::{Settings, cpu_cores};
-use hypertwin_models::reclamation;
+use hypertwin_models::hypervisor;
+use hypertwin_models::migration::cpu_cores;
 use hypertwin_models::restart::{BOOT_S, policy};
 
 impl Movement {
@@ -129,7 +129,7 @@ fn host_of(island: &Island, id: HostId) -> Host {
         core_mhz: spec.clock.mhz(),
         power_ons: 0,
         migrating: 0,
-        migration: Settings::of(spec),
+        migration: hypervisor::model(spec.hypervisor).migration(spec),
         sender: Sender::default(),
     }
 }
@@ -174,7 +174,8 @@ fn reserves(vm: &VmGroup, host: &HostGroup) -> f64 {
         vm.memory_reservation
     };
     let has_balloon = vm.has_balloon(host.hypervisor.family());
-    let overhead = reclamation::Policy::of(host, has_balloon).map_or(0.0, |policy| policy.overhead(vm));
+    let policy = hypervisor::model(host.hypervisor).reclamation(host, has_balloon);
+    let overhead = policy.map_or(0.0, |policy| policy.overhead(vm));
     own.bytes() as f64 + overhead.round()
 }
 

@@ -5,6 +5,7 @@ use super::pages::{PAGE, PageCounts};
 use crate::ids::VmId;
 use hypertwin_cluster::HostGroup;
 use hypertwin_kernel::{EventId, Nanos};
+use hypertwin_models::hypervisor;
 use hypertwin_models::reclamation::{Level, Policy};
 
 /// Pages that are written to the swap device together.
@@ -50,7 +51,7 @@ impl Host {
         let size = host.swap_device().size;
         Self {
             spec,
-            policy: Policy::of(host, false),
+            policy: hypervisor::model(host.hypervisor).reclamation(host, false),
             capacity: bytes / (PAGE as u64 / 2),
             vms: Vec::new(),
             counts: PageCounts::default(),

@@ -10,7 +10,7 @@ use crate::ids::{HostId, Id, Table, VmId};
 use crate::island::Island;
 use hypertwin_cluster::{HostGroup, SwapDevice, VmGroup};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::reclamation::Policy;
+use hypertwin_models::hypervisor;
 
 /// The memory of all hosts.
 pub struct Reclaim {
@@ -77,7 +77,7 @@ impl Reclaim {
         let (host_spec, spec) = (&self.host_specs[host.spec], &self.vm_specs[self.group_of[vm]]);
         let has_balloon = spec.has_balloon(host_spec.hypervisor.family());
         if has_balloon && host.vms.iter().all(|&other| !self.vms[other].has_balloon) {
-            host.policy = Policy::of(host_spec, true);
+            host.policy = hypervisor::model(host_spec.hypervisor).reclamation(host_spec, true);
         }
         let overhead = host.policy.as_ref().map_or(0.0, |policy| policy.overhead(spec));
         let tenant = &mut self.vms[vm];

@@ -7,7 +7,7 @@ use crate::ids::{DiskId, HostId, IoId, PoolId, Span, Table};
 use hypertwin_kernel::{Nanos, Stream, TimeAverage};
 use hypertwin_models::storage::disk::{CacheLevel, Disk, Flash, Operation, Pass};
 use hypertwin_models::storage::link::Link;
-use hypertwin_models::storage::resync::ResyncShare;
+use hypertwin_models::storage::product::vsan::resync::ResyncShare;
 use std::mem::offset_of;
 
 /// Who uses a disk.

@@ -4,9 +4,8 @@ use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
 use crate::island::Island;
 use crate::plan::VmPlan;
 use crate::storage::work::Stage;
-use hypertwin_cluster::{
-    CephClient, Device, DiskKind, Drive, End, HostGroup, PoolKind, StoragePool, VmGroup, Workload,
-};
+use hypertwin_cluster::{CephClient, Device, DiskKind, Drive, End, HostGroup, StoragePool, VmGroup, Workload};
+use hypertwin_models::storage::product::product;
 use std::collections::BTreeMap;
 
 /// An island with the worlds and processes that others have made for storage.
@@ -143,7 +142,7 @@ pub fn service_queues(spec: &StoragePool, own: &BTreeMap<String, Device>, node: 
     let devices = spec.devices_per_node() as usize;
     let operations = |threads: u32| ServiceQueue::new(Stage::Operation, threads as usize);
     match spec.service.threads {
-        _ if spec.kind == PoolKind::Ceph => osd_queues(spec, own, node),
+        _ if product(spec.kind).has_osds => osd_queues(spec, own, node),
         Some(threads) => vec![operations(threads)],
         None => vec![operations(spec.service.threads_per_device); devices],
     }

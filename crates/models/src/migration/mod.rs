@@ -5,7 +5,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `settings.rs` | how a host migrates: what the scenario says, or its hypervisor's version |
+//! | `settings.rs` | how a host migrates: what the scenario says, or else its hypervisor |
 //! | `pre_copy.rs` | passes over what was written since the last one, and when the VM may switch |
 //! | `convergence.rs` | slowing down a VM that writes too fast; running it without all of its memory |
 //! | `link.rs` | shares of the links, and the CPU that sending takes |
@@ -18,4 +18,4 @@ pub mod settings;
 pub use convergence::{AutoConverge, SlowDown, post_copy_speed};
 pub use link::{Transfer, cpu_cores, rates};
 pub use pre_copy::{Forecast, PreCopy, forecast};
-pub use settings::Settings;
+pub use settings::{Defaults, Settings};

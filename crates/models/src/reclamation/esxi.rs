@@ -186,9 +186,9 @@ fn line(points: &[(f64, f64)], x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{GIB, MIB, min_free, overhead};
+    use super::{GIB, MIB, min_free, overhead, policy};
     use crate::reclamation::policy::tests::host;
-    use crate::reclamation::{Level, Policy, Tenant};
+    use crate::reclamation::{Level, Tenant};
     use hypertwin_cluster::{Bytes, Hypervisor};
 
     fn gib(count: u64) -> Bytes {
@@ -208,7 +208,7 @@ mod tests {
         for (size, [minimum, clear, soft, hard, low]) in table {
             let is = |value: f64, mib: f64| assert!((value / MIB - mib).abs() < 0.01, "{size}: {} {mib}", value / MIB);
             is(min_free(Hypervisor::Esxi60, gib(size)), minimum);
-            let policy = Policy::of(&host(Hypervisor::Esxi60, size), true).expect("a hypervisor");
+            let policy = policy(&host(Hypervisor::Esxi60, size));
             is(policy.goal, minimum);
             is(policy.ample(), clear);
             for (level, mib) in [(Level::Soft, soft), (Level::Hard, hard), (Level::Low, low)] {
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn versions_have_their_own_states_and_do_their_own_in_them() {
         let of = |version, free_gib: f64| {
-            let policy = Policy::of(&host(version, 100), true).expect("a hypervisor");
+            let policy = policy(&host(version, 100));
             let level = policy.level(Level::High, free_gib * GIB);
             (level, policy.actions(level))
         };
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_state_is_left_at_more_free_memory_than_it_is_entered_at() {
-        let policy = Policy::of(&host(Hypervisor::Esxi70, 512), true).expect("a hypervisor");
+        let policy = policy(&host(Hypervisor::Esxi70, 512));
         let soft = policy.enter(Level::Soft).expect("a level");
         assert_eq!(policy.level(Level::High, 1.05 * soft), Level::Clear);
         assert_eq!(policy.level(Level::Soft, 1.05 * soft), Level::Soft);
@@ -271,9 +271,7 @@ mod tests {
     fn targets(tax: f64, available: f64, tenants: &[Tenant]) -> Vec<f64> {
         let mut host = host(Hypervisor::Esxi70, 512);
         host.reclamation.idle_tax_pct = tax;
-        Policy::of(&host, true)
-            .expect("a hypervisor")
-            .targets(available, tenants)
+        policy(&host).targets(available, tenants)
     }
 
     #[test]

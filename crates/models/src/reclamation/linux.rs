@@ -112,9 +112,9 @@ pub fn targets(available: f64, tenants: &[Tenant]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIB, watermarks};
+    use super::{MIB, policy, watermarks};
     use crate::reclamation::policy::tests::host;
-    use crate::reclamation::{Level, Policy, Tenant};
+    use crate::reclamation::{Level, Tenant};
     use hypertwin_cluster::{Hypervisor, PageSharing};
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn kswapd_goes_on_to_the_high_watermark_and_balloons_begin_at_80_per_cent_where_asked_for() {
         let gib = 1024.0 * MIB;
-        let plain = Policy::of(&host(Hypervisor::Linux6_12, 64), false).expect("a hypervisor");
+        let plain = policy(&host(Hypervisor::Linux6_12, 64), false);
         let level = |now, mib: f64| plain.level(now, mib * MIB);
         assert_eq!(level(Level::High, 98.0), Level::High);
         assert_eq!(level(Level::High, 97.0), Level::Hard);
@@ -139,14 +139,14 @@ mod tests {
         assert_eq!(level(Level::Hard, 164.0), Level::High);
         assert_eq!(level(Level::High, 31.0), Level::Low);
         assert!(plain.kills && plain.sharing == PageSharing::Off && plain.actions(Level::Hard).swaps);
-        let asked = Policy::of(&host(Hypervisor::Linux6_12, 64), true).expect("a hypervisor");
+        let asked = policy(&host(Hypervisor::Linux6_12, 64), true);
         assert_eq!(asked.level(Level::High, 12.0 * gib), Level::Soft);
         assert_eq!(plain.level(Level::High, 12.0 * gib), Level::High);
     }
 
     #[test]
     fn idle_pages_go_first_shares_mean_nothing_and_cgroups_protect_and_confine() {
-        let policy = Policy::of(&host(Hypervisor::Linux6_6, 64), false).expect("a hypervisor");
+        let policy = policy(&host(Hypervisor::Linux6_6, 64), false);
         let tenant = |shares, active, reservation, limit| Tenant {
             shares,
             active,

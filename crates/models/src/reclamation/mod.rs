@@ -12,19 +12,9 @@ mod policy;
 
 pub use policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, touched};
 
-use hypertwin_cluster::{Family, HostGroup, VmGroup};
+use hypertwin_cluster::VmGroup;
 
 impl Policy {
-    /// How a host with memory for VMs deals with it; `None` without a hypervisor. `has_balloons`: whether any VM on it
-    /// has one.
-    pub fn of(host: &HostGroup, has_balloons: bool) -> Option<Self> {
-        match host.hypervisor.family() {
-            Family::Esxi => Some(esxi::policy(host)),
-            Family::Linux => Some(linux::policy(host, has_balloons)),
-            Family::BareMetal => None,
-        }
-    }
-
     /// Memory that the host needs for a VM beside the VM's own, in bytes.
     pub fn overhead(&self, vm: &VmGroup) -> f64 {
         self.esxi

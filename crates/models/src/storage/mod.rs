@@ -9,15 +9,11 @@
 //! - `multipath.rs`, `protocol.rs`: which path to a LUN an I/O takes; what its protocol costs the host
 //! - `placement.rs`, `stripe.rs`, `coding.rs`: where copies and fragments go; what a small write reads; what coding
 //!   costs
-//! - `qos.rs`: whom an OSD of Ceph serves first
-//! - `ceph/`: what operations of Ceph cost
-//! - `destaging.rs`, `vsan.rs`: a write buffer that is overwritten and swept in order of address; what vSAN does by
-//!   itself
-//! - `resync.rs`: share of a device that vSAN resynchronisation gets beside VM I/O
+//! - `product/`: products of distributed storage, with what only one of them does
+//! - `destaging.rs`: a write buffer that is overwritten and swept in order of address
 //! - `durability.rs`: loss of data in closed form
 
 pub mod array;
-pub mod ceph;
 pub mod coding;
 pub mod destaging;
 pub mod disk;
@@ -25,9 +21,7 @@ pub mod durability;
 pub mod link;
 pub mod multipath;
 pub mod placement;
+pub mod product;
 pub mod protocol;
-pub mod qos;
-pub mod resync;
 pub mod stripe;
 pub mod virtual_controller;
-pub mod vsan;

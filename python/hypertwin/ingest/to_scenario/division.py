@@ -170,13 +170,13 @@ def _as_work(
     smt_yield = defaults.smt_yield if host.threads_per_core > 1 else 1.0
     cores = (sum(each.hz for each in work) * (1 + activity) + io_hz) / host.clock_hz
     scale = 1.0
-    is_esxi = host.options.family == "esxi"
-    if not is_esxi and host.threads_per_core > 1 and cores > 0:
+    options = host.options
+    if not options.charges_shared_cores and host.threads_per_core > 1 and cores > 0:
         done = contention.work_of(cores, host.cores, smt_yield)
         scale, cores = done / cores, done
     is_crowded = cores > OPEN_HOST_UP_TO * host.cores * smt_yield
     if is_crowded:
-        processes, nodes = sum(each.vm.vcpus for each in placed), host.nodes if is_esxi else 1
+        processes, nodes = sum(each.vm.vcpus for each in placed), host.nodes if options.home_nodes else 1
         stretch = contention.closed_stretch(cores, host.cores, smt_yield, processes, nodes)
     else:
         stretch = contention.in_progress(cores, host.cores, smt_yield) / cores if cores > 0 else 1.0

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from hypertwin.errors import short
 from hypertwin.ingest import outside
-from hypertwin.language import hypervisors
+from hypertwin.language import assumed_hypervisor, hypervisors
 
-DEFAULT = "esxi-8.0"
-"""Hypervisor of a host that does not report one."""
+USUAL = "esxi"
+"""Family of a host that does not report its hypervisor."""
 
 _VERSION = r"(?<![0-9.])([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?"
 _ANY_VERSION = re.compile(_VERSION)
@@ -46,34 +46,30 @@ def nearest(text: str) -> tuple[str, str | None]:
     lower = said.lower()
     version = _KERNEL.search(lower) or _ANY_VERSION.search(lower)
     numbers = (int(version[1]), int(version[2]), int(version[3] or 0)) if version else None
+    default = assumed_hypervisor(USUAL)
     if not said:
-        return DEFAULT, f"hypervisor unknown: assumed {DEFAULT}"
+        return default, f"hypervisor unknown: assumed {default}"
     product = next((product for product in PRODUCTS if product.words.search(lower)), None)
     if _ESXI.search(lower):
-        name, exact = _at_most("esxi", numbers) if numbers is not None else (DEFAULT, False)
+        name, exact = _at_most("esxi", numbers) if numbers is not None else (assumed_hypervisor("esxi"), False)
     elif product is not None:
-        name = DEFAULT if product.family == "esxi" else _newest(product.family)
+        name = assumed_hypervisor(product.family)
         if product.is_modelled:
             return name, f"{product.name} is KVM with an unknown kernel: assumed {name}"
         return name, f"{product.name} is not modelled: {name} is used instead"
     elif numbers is not None and ("linux" in lower or _KERNEL.search(lower)):
         name, exact = _at_most("linux", numbers)
     elif _LINUX.search(lower):
-        name, exact = _newest("linux"), False
+        name, exact = assumed_hypervisor("linux"), False
     elif "vmware" in lower or "vsphere" in lower:
-        name, exact = DEFAULT, False
+        name, exact = assumed_hypervisor("esxi"), False
     else:
-        return DEFAULT, f"hypervisor {short(said, 60)} is unknown: {DEFAULT} is used instead"
+        return default, f"hypervisor {short(said, 60)} is unknown: {default} is used instead"
     return name, None if exact else f"hypervisor {short(said, 60)}: assumed {name}"
 
 
 def _versions(family: str) -> dict[tuple[int, int, int], str]:
     return {each.version: each.name for each in hypervisors().values() if each.family == family}
-
-
-def _newest(family: str) -> str:
-    known = _versions(family)
-    return known[max(known)]
 
 
 def _at_most(family: str, numbers: tuple[int, int, int]) -> tuple[str, bool]:

@@ -141,7 +141,7 @@ def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
     """Return the active rule of admission control, or None if it is off, missing or unknown."""
     if not said or said.get("admission") is False or state.cluster.ha is False:
         return None
-    if said.get("policy", "fdm") != "fdm" or any(host.family != "esxi" for host in state.hosts):
+    if said.get("policy", "fdm") != "fdm" or not all(host.options.admission for host in state.hosts):
         return None
     rule: documents.Admission = said.get("admission_policy", "slots")
     return rule
@@ -158,8 +158,7 @@ def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
     memory = float(_core.size_bytes(entry.get("memory_reservation", "0 B")))
     if entry.get("huge_pages"):
         memory = float(vm.memory_bytes)
-    family = next(host.family for host in state.hosts if host.name == vm.host)
-    if family != "esxi":
+    if not next(host for host in state.hosts if host.name == vm.host).options.admission:
         return Pair(0.0, memory)
     mhz = _core.frequency_hz(entry["reservation"]) / 1e6 if "reservation" in entry else 0.0
     return Pair(mhz or UNRESERVED_MHZ, memory + overhead_bytes(vm.vcpus, vm.memory_bytes))

@@ -148,7 +148,7 @@ def _of_ha(state: State, found: Cluster) -> Iterator[str]:
             f"Admission control is {count(-ha['free_slots'], 'slot')} short after {count(failures, 'host failure')}, so"
             " it refuses power-ons now. HA still restarts VMs on hosts with unreserved capacity."
         )
-    if found["vms"] and any(host.family == "esxi" for host in state.hosts):
+    if found["vms"] and any(host.options.admission for host in state.hosts):
         yield (
             "VM memory overhead is from vSphere 6.5, and assumed for other versions and sizes. A VM without a"
             " reservation counts as 32 MHz and this overhead."

@@ -58,7 +58,7 @@ def together(
 
 
 def _swap_gib(states: Sequence[State]) -> float | None:
-    """Return the size of swap files of powered-on VMs on ESXi, without reserved memory, or None without such a host."""
-    hosts = {host.name for state in states for host in state.hosts if host.family == "esxi"}
+    """Return the size of swap files of powered-on VMs, without reserved memory, or None if no host has swap files."""
+    hosts = {host.name for state in states for host in state.hosts if host.options.swap_files}
     vms = [vm for state in states for vm in state.vms if vm.host in hosts]
     return sum(vm.memory_bytes for vm in vms) / GIB if hosts else None

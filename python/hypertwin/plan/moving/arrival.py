@@ -11,7 +11,7 @@ from typing import Any
 
 from hypertwin import scenario as scenarios
 from hypertwin.errors import ScenarioError, fail
-from hypertwin.language import hypervisors
+from hypertwin.language import assumed_hypervisor, hypervisors, pool_facts
 from hypertwin.plan.refresh import candidate
 from hypertwin.plan.refresh.present import Present
 from hypertwin.scenario import Scenario, virtual_numa
@@ -19,11 +19,8 @@ from hypertwin.scenario import Scenario, virtual_numa
 CLUSTER = "target"
 """Name of the target cluster."""
 
-HYPERVISOR = "linux-6.12"
-"""Hypervisor of reused hosts: the newest Linux. Proxmox VE, OpenShift Virtualization and AHV are KVM on Linux."""
-
 FAMILY = "linux"
-"""Hypervisor family of targets."""
+"""Hypervisor family of targets: Proxmox VE, OpenShift Virtualization and AHV are KVM on Linux."""
 
 CONTROLLERS: Mapping[str, str] = {"pvscsi": "virtio-scsi", "lsi-sas": "virtio-scsi", "nvme": "virtio-scsi"}
 """Controller on the target, by the controller on ESXi. Others are kept."""
@@ -39,9 +36,6 @@ OF_DEVICES = ("ring_pages", "vdisk_depth", "queues")
 
 OF_HOST = ("count", "cluster", "label", "measured", "evc", "evc_most", "scheduler", "overhead", "reclamation")
 """Keys of reused hosts that describe ESXi or their measurements."""
-
-FOREIGN_POOLS = ("vsan",)
-"""Kinds of pools that exist on ESXi hosts only."""
 
 MAX_ROUNDS = 5
 """Maximum number of times that options are dropped, because a dropped option can reveal another one."""
@@ -109,16 +103,17 @@ def reused_hosts(present: Present) -> dict[str, Any]:
         group: {
             **{key: value for key, value in data["hosts"][group].items() if key not in OF_HOST},
             "count": count,
-            "hypervisor": HYPERVISOR,
+            "hypervisor": assumed_hypervisor(FAMILY),
         }
         for group, count in many.items()
     }
 
 
 def foreign_pools(scenario: Scenario) -> list[str]:
-    """Return the names of pools that no target can have."""
-    pools = scenario.data.get("storage") or {}
-    return [name for name, pool in pools.items() if pool["kind"] in FOREIGN_POOLS]
+    """Return the names of pools that no target can have: products that are part of the hypervisor."""
+    if not scenario.data.get("storage"):
+        return []
+    return [name for name, facts in pool_facts(scenario.json).items() if facts.in_kernel]
 
 
 def arrival(
@@ -193,7 +188,7 @@ def with_hypervisor(present: Present, vms: Mapping[str, dict[str, Any]]) -> None
     """Set what the hypervisor of the target needs: the virtual NUMA nodes that VMs have now, and their controllers."""
     layouts = virtual_numa.layouts(present.scenario)
     first = {vm.group: vm for vm in reversed([vm for state in present.states for vm in state.vms])}
-    family = {host.name: host.family for host in present.hosts}
+    options = {host.name: host.options for host in present.hosts}
     for group, entry in vms.items():
         vm = first[present.grown.get(group, group)]
         entry.pop("numa", None)
@@ -201,8 +196,9 @@ def with_hypervisor(present: Present, vms: Mapping[str, dict[str, Any]]) -> None
         nodes = layouts[vm.name]["vpds"]
         if len(nodes) > 1:
             entry["numa"] = {"cells": list(nodes)}
-        if _has_storage(entry) and family[vm.host] == "esxi":
-            entry.setdefault("controller", "pvscsi")
+        own = options[vm.host]
+        if _has_storage(entry) and own.virtualises and own.family != FAMILY:
+            entry.setdefault("controller", own.controllers[0])
 
 
 def with_devices(vms: Mapping[str, dict[str, Any]]) -> None:

@@ -21,8 +21,6 @@ from hypertwin.files.yaml_writing import to_yaml
 from hypertwin.plan.placement.problem import Problem
 from hypertwin.scenario import Scenario
 
-FAMILY_TITLES = {"esxi": "ESXi", "linux": "Linux"}
-
 _POWERSHELL_QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
 """PowerShell's single quotes. Sources: about_Quoting_Rules, and CharTraits.IsSingleQuote in the PowerShell source."""
 
@@ -49,7 +47,7 @@ def commands(problem: Problem, scenario: Scenario, moves: Sequence[Move], tool: 
     """Return moves as text for a tool. Raises ScenarioError if the tool does not support the cluster's hypervisors."""
     known = tools(problem)
     if tool not in known:
-        families = " and ".join(sorted({FAMILY_TITLES.get(host.family, host.family) for host in problem.hosts}))
+        families = " and ".join(sorted({host.options.family_title for host in problem.hosts}))
         hint = f"cluster {problem.cluster} is of {families}"
         fail("unknown-value", "", tool, f"one of {', '.join(known) or '(none)'}", hint, "--commands")
     return known[tool](_going(problem, scenario, moves))

@@ -14,7 +14,7 @@ from tests.crooked import crooked
 from tests.python.plan.refresh.made import NEW, cluster, host
 
 import hypertwin
-from hypertwin import scenario
+from hypertwin import language, scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.moving import arrival, causes
@@ -112,7 +112,7 @@ def test_each_part_of_a_chain_changes_one_thing() -> None:
     assert first.data["vms"]["web"]["reservation"] == "300 MHz"
     assert "reservation" not in options["vms"]["web"]
     assert options["hosts"] == first.data["hosts"]
-    assert hypervisor["hosts"]["old"]["hypervisor"] == arrival.HYPERVISOR
+    assert hypervisor["hosts"]["old"]["hypervisor"] == language.assumed_hypervisor(arrival.FAMILY)
     assert hypervisor["vms"]["web"]["controller"] == "pvscsi"
     assert hypervisor["vms"]["web"]["ring_pages"] == 16
     assert (devices["vms"]["web"]["controller"], devices["vms"]["web"]["io_threads"]) == ("virtio-scsi", 1)

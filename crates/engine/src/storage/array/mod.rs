@@ -21,8 +21,9 @@ use crate::clock::Clock;
 use crate::ids::{DiskId, IoId, Span};
 use hypertwin_cluster::{DiskKind, Hypervisor, Paths, Plugin, Protocol, Raid};
 use hypertwin_kernel::Nanos;
+use hypertwin_models::hypervisor;
 use hypertwin_models::storage::array::write_operations;
-use hypertwin_models::storage::protocol::{self, ProtocolCost};
+use hypertwin_models::storage::protocol::ProtocolCost;
 use std::ops::Range;
 
 /// Writes that an array keeps for its disks, whatever their size.
@@ -65,18 +66,19 @@ pub struct Reach {
 impl Reach {
     /// What a command costs a host.
     pub fn cost(&self, host: Hypervisor) -> ProtocolCost {
-        let plugin = protocol::plugin(self.asked, host, self.protocol, self.kind);
-        ProtocolCost::of(self.protocol, host.family()).with_plugin(plugin)
+        let model = hypervisor::model(host);
+        let plugin = model.plugin(host, self.asked, self.protocol, self.kind);
+        model.protocol_cost(self.protocol).with_plugin(plugin)
     }
 
     /// True if a thread of a host handles completions.
     pub fn completes_by_thread(&self, host: Hypervisor) -> bool {
-        protocol::completes_by_thread(self.protocol, host.family())
+        hypervisor::model(host).completes_by_thread(self.protocol)
     }
 
     /// Time of the protocol's software, there and back.
     pub fn latency_ns(&self, host: Hypervisor) -> Nanos {
-        ProtocolCost::of(self.protocol, host.family()).latency_ns
+        hypervisor::model(host).protocol_cost(self.protocol).latency_ns
     }
 }
 

@@ -15,7 +15,7 @@ use crate::storage::site::{Place, Site, SiteVm};
 use crate::storage::stations::Station;
 use hypertwin_cluster::{Arrivals, Workload};
 use hypertwin_kernel::Stream;
-use hypertwin_models::storage::virtual_controller::virtual_controller;
+use hypertwin_models::hypervisor::virtual_controller;
 
 /// Makes the path of all VMs.
 pub struct PathBuilder<'s> {

@@ -14,7 +14,7 @@ use crate::storage::request::{Io, Issuer, NONE, Requests, Step};
 use crate::storage::shared::Shared;
 use crate::storage::site::Place;
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::virtual_controller::virtual_controller;
+use hypertwin_models::hypervisor::virtual_controller;
 use std::collections::BTreeSet;
 
 impl Path {

@@ -21,9 +21,9 @@ use crate::storage::stations::Station;
 use crate::storage::work::{Cost, DriverWork};
 use hypertwin_cluster::{Arrivals, HostGroup, Paths, Workload};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::hypervisor;
+use hypertwin_models::hypervisor::{self, io_threads};
 use hypertwin_models::storage::multipath::Multipath;
-use hypertwin_models::storage::virtual_controller::{VirtualController, io_threads};
+use hypertwin_models::storage::virtual_controller::VirtualController;
 use hypertwin_models::wake_up::ThreadWakeUp;
 
 impl Path {

@@ -4,7 +4,7 @@
 use super::buffer::DiskGroups;
 use super::data_placement::Layout;
 use bitcode::{Decode, Encode};
-use hypertwin_models::storage::vsan::LINE;
+use hypertwin_models::storage::product::vsan::LINE;
 use serde::Serialize;
 
 /// What only pools of vSAN have.

@@ -16,7 +16,7 @@ use hypertwin_kernel::Stream;
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::destaging::{Visit, at_head};
 use hypertwin_models::storage::disk::Pass;
-use hypertwin_models::storage::vsan::LINE;
+use hypertwin_models::storage::product::vsan::LINE;
 
 /// The part of a buffer that the visits of all devices behind it move before measuring begins.
 const SETTLING_STEP: f64 = 1.0 / 32.0;

@@ -22,15 +22,14 @@ use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
 use crate::storage::site::{Site, SiteVm, service_queues};
 use crate::storage::work::{Cost, DriverWork, Stage};
-use hypertwin_cluster::{
-    Bandwidth, Bytes, Component, Drive, Duration, FailureDomain, PoolFlash, PoolKind, StoragePool, VsanArchitecture,
-};
+use hypertwin_cluster::{Bandwidth, Bytes, Component, Drive, Duration, FailureDomain, PoolFlash, StoragePool};
 use hypertwin_kernel::{Histogram, Stream};
-use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::placement::{GROUPS_PER_DEVICE, deal};
-use hypertwin_models::storage::vsan::{self, CpuCost};
+use hypertwin_models::storage::product::ceph::OsdCost;
+use hypertwin_models::storage::product::vsan::shares;
+use hypertwin_models::storage::product::{CpuCost, Product, Stored, product};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Groups of the largest pools.
@@ -53,6 +52,7 @@ pub fn build_pools(site: &Site, shared: &mut Shared) -> Table<PoolId, Pool> {
 
 fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool {
     let (name, spec, hosts) = (pool.name, pool.spec, &pool.nodes);
+    let product = product(spec.kind);
     let first = site.host(hosts[0]);
     let mut stream = Stream::named(site.seed, &format!("storage/{name}"));
     let disks = DiskSets {
@@ -60,7 +60,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         name,
         site,
         shared,
-        adapts_resync: spec.kind == PoolKind::Vsan && spec.vsan().adapts_resync(first.hypervisor),
+        adapts_resync: (product.adapts_resync)(spec, first.hypervisor),
     };
     let (mut devices, flash) = disks.add(spec, hosts.len());
     for device in join_later(spec, hosts, site) {
@@ -85,22 +85,22 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         io_ns: io_ns as f64,
         ns_per_byte,
     };
-    let cpu = cpu(spec);
+    let cpu = cpu(spec, product);
     let coding: Vec<Coding> = data
         .layouts
         .iter()
         .map(|layout| Coding::of(layout.redundancy, spec, first))
         .collect();
-    let cycles = match (spec.kind, spec.client.cpu_per_io) {
-        (PoolKind::Ceph, None) => client_cycles(spec.ceph().client),
-        _ => 0.0,
+    let cycles = match spec.client.cpu_per_io {
+        None => (product.client_cycles)(spec),
+        Some(_) => 0.0,
     };
     let client = cost(if cycles > 0.0 { 0 } else { cpu.client_ns });
-    let drivers = drivers(spec, client, &data.layouts, &coding);
+    let drivers = drivers(product, (product.appends_log)(spec), client, &data.layouts, &coding);
     let cycle_ns = 1e9 / first.clock.hz();
     let costs = Costs {
         operation: cost(cpu.component_ns),
-        osd: (spec.kind == PoolKind::Ceph).then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
+        osd: product.has_osds.then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
     };
     let spread = Spread::new(
         spec.service.cv,
@@ -111,22 +111,24 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         .kind()
         .is_flash();
     let nodes = nodes(id, spec, hosts, site, &mut services);
-    let osds = (spec.kind == PoolKind::Ceph).then(|| osds(spec, &nodes, site, &mut services));
-    let scrub = match (&osds, spec.ceph().deep_scrub) {
+    let osds = product.has_osds.then(|| osds(spec, &nodes, site, &mut services));
+    let scrub = match (&osds, (product.deep_scrub)(spec)) {
         (Some(osds), Some(interval)) => Some(Scrub::new(&spec.ceph(), interval, &data, osds.all.len())),
         _ => None,
     };
     Pool {
         name: name.to_owned(),
         id,
-        kind: spec.kind,
+        product,
         write_path: spec.write_path(),
         flushes: spec.flushes,
         nodes,
         node_of,
         clients: clients.into_iter().collect(),
         devices,
-        vsan: (spec.kind == PoolKind::Vsan).then(|| vsan(name, spec, &data, hosts.len(), site)),
+        vsan: product
+            .has_components
+            .then(|| vsan(name, spec, &data, hosts.len(), site)),
         data,
         flash,
         services,
@@ -139,7 +141,6 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         exchange_ns: spec.exchange_latency.nanos() / 2,
         own_networks: OwnNetworks::of(spec, hosts.len()),
         timeout_ns: spec.timeout().nanos(),
-        notices: matches!(spec.kind, PoolKind::Ceph | PoolKind::Vsan),
         noticed_at: 0,
         metadata: vec![0; spec.metadata_servers(hosts.len() as u32) as usize],
         suspended: Fifo::default(),
@@ -158,15 +159,14 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
 }
 
 /// Per layout: what its I/Os cost their clients' drivers.
-fn drivers(spec: &StoragePool, cost: Cost, layouts: &[Layout], coding: &[Coding]) -> Vec<DriverWork> {
-    // Ceph's primaries code for its clients
-    let by_client = if spec.kind == PoolKind::Ceph { 0.0 } else { 1.0 };
+fn drivers(product: &Product, appends_log: bool, cost: Cost, layouts: &[Layout], coding: &[Coding]) -> Vec<DriverWork> {
+    let by_client = if product.clients_code { 1.0 } else { 0.0 };
     let driver = |(layout, coding): (&Layout, &Coding)| DriverWork {
         cost,
         stripe_ns_per_byte: by_client * coding.stripe_ns_per_byte,
         update_ns_per_byte: by_client * coding.update_ns_per_byte,
         // what a log has goes on as full stripes
-        stripe_bytes: if is_express(spec) {
+        stripe_bytes: if appends_log {
             0
         } else {
             layout.code.map_or(0, |code| code.fragment * code.data as u64)
@@ -227,10 +227,10 @@ impl DiskSets<'_> {
             let per_node = flash.per_node as usize;
             let set = self.set(disk, disk.depth, "flash");
             let disks = self.shared.disks.add(set, nodes * per_node);
-            // what a cache device of vSAN is for, its disk groups say
-            let (journal, read_cache) = match spec.kind {
-                PoolKind::Vsan => (0, 0),
-                _ => (flash.journal.bytes(), flash.read_cache.bytes()),
+            // what a cache device is for, its disk groups say
+            let (journal, read_cache) = match product(spec.kind).has_components {
+                true => (0, 0),
+                false => (flash.journal.bytes(), flash.read_cache.bytes()),
             };
             Flash::new(disks, per_node, journal, read_cache)
         });
@@ -304,27 +304,27 @@ fn data_placement(
     });
     let node: Vec<f64> = node.collect();
     let capacities: Vec<f64> = node.into_iter().cycle().take(devices).collect();
+    let nodes = devices as u32 / spec.devices_per_node();
     let layouts: Vec<(Layout, u64)> = stored
         .iter()
-        .map(|&(policy, bytes)| (layout(policy, spec, devices as u32 / spec.devices_per_node()), bytes))
+        .map(|&(policy, bytes)| (Layout::new(policy, spec, nodes), bytes))
         .collect();
     let raw = |(layout, bytes): &(Layout, u64)| u128::from(*bytes) * layout.width as u128 / layout.needed as u128;
     let all = layouts.iter().map(raw).sum::<u128>().max(1);
     let mut data = DataPlacement::new(domain_of, capacities);
+    let product = product(spec.kind);
     for layout in layouts {
-        let share = raw(&layout).max(1);
+        let raw = raw(&layout).max(1);
         let (layout, bytes) = layout;
-        let members = (present.len() * GROUPS_PER_DEVICE) as u128 * share;
-        let most = members.div_ceil(layout.width as u128 * all) as usize;
-        let chunks = bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize;
-        let has_turns = spec.kind == PoolKind::Vsan && layout.needed > 1;
-        let groups = match (spec.kind, spec.ceph().placement_groups) {
-            // however little they hold
-            (PoolKind::Ceph, Some(groups)) => (u128::from(groups) * share).div_ceil(all) as usize,
-            (PoolKind::Vsan, _) if has_turns => most.div_ceil(layout.width),
-            (PoolKind::Ceph | PoolKind::Vsan, _) => most,
-            _ => chunks.min(most),
+        let members = (present.len() * GROUPS_PER_DEVICE) as u128 * raw;
+        let stored = Stored {
+            chunks: bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize,
+            usual: members.div_ceil(layout.width as u128 * all) as usize,
+            raw,
+            all,
         };
+        let has_turns = product.takes_turns && layout.needed > 1;
+        let groups = (product.groups)(spec, &stored).div_ceil(if has_turns { layout.width } else { 1 });
         let domain_of: Vec<u32> = present.iter().map(|&device| data.domain_of[device as usize]).collect();
         let capacities: Vec<f64> = present.iter().map(|&device| data.capacities[device as usize]).collect();
         let dealt = deal(&domain_of, &capacities, groups, layout.width, |n| stream.below(n));
@@ -339,30 +339,9 @@ fn data_placement(
     data
 }
 
-/// How the data of a policy are kept, or of those that name none.
-fn layout(policy: Option<&str>, spec: &StoragePool, nodes: u32) -> Layout {
-    let mut layout = Layout::new(policy, spec);
-    if spec.kind == PoolKind::Vsan {
-        layout.minimum = layout.minimum.max(spec.votes_needed(policy, nodes) as usize);
-    }
-    layout
-}
-
-/// Whether a pool is of vSAN's express architecture.
-fn is_express(spec: &StoragePool) -> bool {
-    spec.kind == PoolKind::Vsan && spec.vsan().architecture == VsanArchitecture::Esa
-}
-
-/// CPU of an I/O: the scenario's, or that of the kind of pool.
-fn cpu(spec: &StoragePool) -> CpuCost {
-    let own = match (spec.kind, is_express(spec)) {
-        (PoolKind::Vsan, true) => vsan::ESA,
-        (PoolKind::Vsan, false) => vsan::OSA,
-        _ => CpuCost {
-            client_ns: spec.client_cpu_per_io().nanos(),
-            component_ns: spec.service_cpu_per_io().nanos(),
-        },
-    };
+/// CPU of an I/O: the scenario's, or that of the product.
+fn cpu(spec: &StoragePool, product: &Product) -> CpuCost {
+    let own = (product.cpu)(spec);
     CpuCost {
         client_ns: spec.client.cpu_per_io.map_or(own.client_ns, Duration::nanos),
         component_ns: spec.service.cpu_per_io.map_or(own.component_ns, Duration::nanos),
@@ -381,7 +360,7 @@ fn vsan(name: &str, spec: &StoragePool, data: &DataPlacement, nodes: usize, site
             Disk::of(drive, None).flash().is_none()
         });
         let capacity = flash.capacity.map_or(0, Bytes::bytes);
-        let (buffer, read_cache) = vsan::shares(capacity, is_hybrid);
+        let (buffer, read_cache) = shares(capacity, is_hybrid);
         let own = |of_node: Bytes, share: u64| match of_node.bytes() {
             0 => share,
             bytes => bytes / per_node as u64,
@@ -426,7 +405,7 @@ fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services
             let (of_queue, others) = worlds.split_at(queue.threads);
             worlds = others;
             let waiting = match queue.shard_of {
-                Some((kind, shards)) => Waiting::new(spec, kind, shards),
+                Some((kind, shards)) => Waiting::new((product(spec.kind).order)(spec, kind, shards)),
                 None => Waiting::InTurn(Queue::new()),
             };
             services.add_queue(of_queue, queue.stage, waiting, slowdown);

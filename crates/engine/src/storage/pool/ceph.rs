@@ -13,7 +13,7 @@ use crate::storage::shared::Shared;
 use crate::storage::work::Stage;
 use hypertwin_cluster::{CephClient, WritePath};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::qos::Class;
+use hypertwin_models::storage::product::qos::Class;
 
 impl Pool {
     /// The group of a leg, or of what is rebuilt.

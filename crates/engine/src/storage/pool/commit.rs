@@ -11,8 +11,8 @@ use crate::ids::IoId;
 use crate::storage::request::{NONE, Role};
 use crate::storage::shared::Shared;
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::ceph::{LOG_BLOCK, LOG_BYTES};
-use hypertwin_models::storage::qos::Class;
+use hypertwin_models::storage::product::ceph::{LOG_BLOCK, LOG_BYTES};
+use hypertwin_models::storage::product::qos::Class;
 
 impl Pool {
     /// A shard of an OSD has done a write: its copies go out, and it goes to the device or into the log.

@@ -3,8 +3,9 @@
 //! Data that are kept in another way have groups of their own: a [`Layout`] for each policy. Groups and members are
 //! numbered through all layouts.
 
-use hypertwin_cluster::{PoolKind, Redundancy, StoragePool};
-use hypertwin_models::storage::stripe::{Code, Way};
+use hypertwin_cluster::{Redundancy, StoragePool};
+use hypertwin_models::storage::product::product;
+use hypertwin_models::storage::stripe::Code;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -47,8 +48,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// One without groups, for data of a policy.
-    pub fn new(policy: Option<&str>, spec: &StoragePool) -> Self {
+    /// One without groups, for data of a policy or of those without one, on this number of nodes.
+    pub fn new(policy: Option<&str>, spec: &StoragePool, nodes: u32) -> Self {
+        let product = product(spec.kind);
         let redundancy = spec.redundancy_of(policy);
         let code = match redundancy {
             Redundancy::Replicas { .. } => None,
@@ -57,11 +59,7 @@ impl Layout {
                 parity: parity as usize,
                 fragment: spec.fragment(policy).bytes(),
                 object: spec.chunk().bytes(),
-                way: match spec.kind {
-                    PoolKind::Ceph if spec.ceph().ec_optimizations => Way::Fragments,
-                    PoolKind::Ceph => Way::WholeStripes,
-                    _ => Way::Client,
-                },
+                way: (product.way)(spec),
             }),
         };
         let chunk = spec.chunk().bytes();
@@ -70,12 +68,11 @@ impl Layout {
             redundancy,
             width: redundancy.width() as usize,
             needed: redundancy.needed() as usize,
-            minimum: minimum(redundancy, spec.kind),
+            minimum: (product.minimum)(spec, policy, nodes) as usize,
             code,
-            // what Ceph codes is an object, and others code chunks together
-            span: match spec.kind {
-                PoolKind::Ceph => chunk,
-                _ => chunk.saturating_mul(u64::from(redundancy.needed())),
+            span: match product.codes_chunks {
+                true => chunk,
+                false => chunk.saturating_mul(u64::from(redundancy.needed())),
             },
             member_bytes: 0,
             groups: 0..0,
@@ -105,15 +102,6 @@ impl Layout {
         let (first, width) = (usize::from(first), self.width);
         (0..width).map(move |step| (first + step) % width)
     }
-}
-
-/// Members that must be whole for writes. Ceph asks for one fragment more than it needs (`min_size`).
-fn minimum(redundancy: Redundancy, kind: PoolKind) -> usize {
-    let more = match (redundancy, kind) {
-        (Redundancy::Erasure { parity, .. }, PoolKind::Ceph) => parity.min(2) - 1,
-        _ => 0,
-    };
-    (redundancy.minimum_available() + more) as usize
 }
 
 /// The placement groups of a pool.

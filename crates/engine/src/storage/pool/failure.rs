@@ -7,7 +7,6 @@ use crate::ids::DiskId;
 use crate::storage::network::Network;
 use crate::storage::queue::Fifo;
 use crate::storage::shared::Shared;
-use hypertwin_cluster::PoolKind;
 use hypertwin_kernel::Nanos;
 
 impl Pool {
@@ -51,7 +50,7 @@ impl Pool {
             if was_available && !is_available {
                 state.away_since = now;
                 // the process of a failed disk is there to refuse connections
-                let is_silent = self.notices && state.failures == 0;
+                let is_silent = self.product.notices && state.failures == 0;
                 state.noticed_at = now + if is_silent { self.timeout_ns } else { 0 };
                 self.noticed_at = self.noticed_at.max(state.noticed_at);
                 went.push(device);
@@ -63,13 +62,13 @@ impl Pool {
         went
     }
 
-    /// Devices that came back after the pool did without them are in it again. Those of Ceph get groups, as those do
-    /// that join.
+    /// Devices that came back after the pool did without them are in it again. Some products give them groups, as they
+    /// do to those that join.
     fn welcome(&mut self) {
         let mut awaits = false;
         for state in self.devices.states.iter_mut().filter(|state| state.is_available) {
             let was_out = std::mem::take(&mut state.is_out);
-            awaits |= std::mem::take(&mut state.awaits_groups) || was_out && self.kind == PoolKind::Ceph;
+            awaits |= std::mem::take(&mut state.awaits_groups) || was_out && self.product.refills_returned;
         }
         if awaits {
             // what is on its way goes on to where it was to go, and may move on from there
@@ -150,7 +149,7 @@ impl Pool {
 
     /// Keeps a failure or return that was reassessed; `lost_before` are the bytes lost before it.
     pub fn record(&mut self, what: What, lost_before: u64, network: &Network, now: Nanos) {
-        let stands_still = self.kind == PoolKind::ChunkStore && !self.has_majority(network);
+        let stands_still = self.product.needs_majority && !self.has_majority(network);
         let incident = Incident {
             at: now,
             what: what.parts.to_owned(),

@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::ids::{HostId, Id, IoId};
 use crate::storage::request::{NONE, Role, Step};
 use crate::storage::shared::Shared;
-use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
+use hypertwin_cluster::{Flushes, Redundancy, WritePath};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::stripe::Part;
 
@@ -80,10 +80,9 @@ impl Pool {
             return Outcome::Pending;
         }
         let layout = self.data.layout_of(group);
-        // without enough votes, vSAN does not read either
-        let needs_votes = io.write || self.vsan.is_some();
-        let enough = if needs_votes { layout.minimum } else { layout.needed };
-        let is_blocked = self.kind == PoolKind::ChunkStore && !self.has_majority(&shared.network)
+        let needs_minimum = io.write || self.product.reads_need_minimum;
+        let enough = if needs_minimum { layout.minimum } else { layout.needed };
+        let is_blocked = self.product.needs_majority && !self.has_majority(&shared.network)
             || self.noticed_at > clock.now && self.asks_dead(id, io.write, clock.now);
         if is_blocked || self.data.degraded > 0 && self.data.whole(group) < enough {
             self.suspended.push(&mut shared.requests, id);
@@ -271,7 +270,7 @@ impl Pool {
     /// when it is sent anew.
     pub(super) fn retry_later(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         self.count.retries += 1;
-        let wait_ns = match self.notices {
+        let wait_ns = match self.product.notices {
             true => self.timeout_ns.min(RESEND_NS),
             false => self.timeout_ns,
         };

@@ -78,11 +78,12 @@ use coding::Coding;
 use data_placement::{DataPlacement, Job};
 use device::Devices;
 use history::History;
-use hypertwin_cluster::{Flushes, PoolKind, WritePath};
+use hypertwin_cluster::{Flushes, WritePath};
 use hypertwin_kernel::{Histogram, Nanos, Stream};
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::link::Link;
-use hypertwin_models::storage::qos::Class;
+use hypertwin_models::storage::product::Product;
+use hypertwin_models::storage::product::qos::Class;
 use journal::Flash;
 use networks::{OwnNetworks, Traffic};
 use osds::Osds;
@@ -95,7 +96,7 @@ use std::ops::Range;
 pub struct Pool {
     pub name: String,
     id: PoolId,
-    kind: PoolKind,
+    product: &'static Product,
     write_path: WritePath,
     flushes: Flushes,
     nodes: Vec<Node>,
@@ -123,8 +124,7 @@ pub struct Pool {
     exchange_ns: Nanos,
     own_networks: Option<OwnNetworks>,
     timeout_ns: Nanos,
-    /// Ceph and vSAN: requests to failed members wait until those are marked down; the time when all now missing are.
-    notices: bool,
+    /// The time when all devices now missing are marked down, if the product marks any.
     noticed_at: Nanos,
     /// Per metadata server: its failures at present.
     metadata: Vec<u32>,

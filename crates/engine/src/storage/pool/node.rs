@@ -8,7 +8,7 @@ use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
 use crate::storage::work::Stage;
 use hypertwin_cluster::WritePath;
-use hypertwin_models::storage::qos::Class;
+use hypertwin_models::storage::product::qos::Class;
 
 impl Pool {
     // ---- at a node

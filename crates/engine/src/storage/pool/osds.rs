@@ -5,7 +5,7 @@ use crate::storage::queue::{Fifo, Waits};
 use crate::storage::request::NONE;
 use hypertwin_cluster::{Ceph, CephClient};
 use hypertwin_kernel::{Nanos, TimeAverage};
-use hypertwin_models::storage::ceph::DEFERRED_BYTES;
+use hypertwin_models::storage::product::ceph::DEFERRED_BYTES;
 use std::ops::Range;
 
 /// No thread.

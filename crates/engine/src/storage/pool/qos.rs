@@ -3,9 +3,8 @@
 use crate::ids::IoId;
 use crate::storage::queue::{Queue, Waits};
 use crate::storage::request::Requests;
-use hypertwin_cluster::{CephScheduler, DiskKind, PoolKind, StoragePool};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::qos::{Capacity, Choice, Class, Head, Order};
+use hypertwin_models::storage::product::qos::{Choice, Class, Head, Order};
 
 /// What waits for the threads of one queue.
 pub enum Waiting {
@@ -43,15 +42,10 @@ impl Next {
 }
 
 impl Waiting {
-    /// What waits for one of the `queues` of a device of `kind`.
-    pub fn new(spec: &StoragePool, kind: DiskKind, queues: u32) -> Self {
-        if spec.kind != PoolKind::Ceph {
+    /// Nothing yet; it is served in this order, or as it comes.
+    pub fn new(order: Option<Order>) -> Self {
+        let Some(order) = order else {
             return Self::InTurn(Queue::new());
-        }
-        let ceph = spec.ceph();
-        let order = match ceph.scheduler() {
-            CephScheduler::Wpq => Order::wpq(),
-            CephScheduler::Mclock => Order::mclock(ceph.profile, Capacity::of(kind, ceph.device_iops), queues),
         };
         Self::ByClass(Box::new(Classes {
             order,

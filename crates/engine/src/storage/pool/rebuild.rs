@@ -9,10 +9,9 @@ use crate::ids::{Id, IoId, VdiskId};
 use crate::storage::network::Network;
 use crate::storage::request::{Issuer, NONE, Role, Step};
 use crate::storage::shared::Shared;
-use hypertwin_cluster::PoolKind;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::placement::replacement;
-use hypertwin_models::storage::qos::Class;
+use hypertwin_models::storage::product::qos::Class;
 
 impl Pool {
     /// Replaces the members of devices that have been away for the rebuild delay, if a majority of the metadata servers
@@ -20,7 +19,7 @@ impl Pool {
     pub fn detect(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         if !self.has_majority(&shared.network) {
             // what is dead is known all the same
-            return if self.notices {
+            return if self.product.notices {
                 Outcome::Resume
             } else {
                 Outcome::Pending
@@ -42,10 +41,9 @@ impl Pool {
         Outcome::Resume
     }
 
-    /// Marks devices out that have been away for long. Ceph leaves in what would take it below three quarters, and
-    /// what is in a rack that is away as a whole (`mon_osd_min_in_ratio`, `mon_osd_down_out_subtree_limit`).
+    /// Marks devices out that have been away for long. A pool that keeps most in leaves in what would take it below
+    /// three quarters, and what is in a rack that is away as a whole.
     fn mark_out(&mut self, network: &Network, now: Nanos) {
-        let is_ceph = self.kind == PoolKind::Ceph;
         let all = self.devices.states.iter().filter(|state| state.is_in);
         let (total, mut within) = (all.clone().count(), all.filter(|state| !state.is_out).count());
         for device in 0..self.devices.states.len() {
@@ -54,7 +52,7 @@ impl Pool {
                 continue;
             }
             let is_kept = || 4 * (within - 1) < 3 * total || self.rack_is_away(device as u32, network);
-            if is_ceph && is_kept() {
+            if self.product.keeps_most_in && is_kept() {
                 continue;
             }
             self.devices.states[device].is_out = true;
@@ -70,9 +68,9 @@ impl Pool {
         !elsewhere.is_empty() && here.iter().all(is_away)
     }
 
-    /// When a device that is away is marked out. A disk of vSAN that has failed is not waited for.
+    /// When a device that is away is marked out.
     fn out_at(&self, state: &DeviceState) -> Nanos {
-        match self.kind == PoolKind::Vsan && state.failures > 0 {
+        match self.product.replaces_failed_disks && state.failures > 0 {
             true => state.away_since,
             false => state.away_since.saturating_add(self.rebuild.delay_ns),
         }

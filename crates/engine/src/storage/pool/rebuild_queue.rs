@@ -1,8 +1,9 @@
 //! What is copied from device to device: which of it is copied now, and whose turn it is next.
 
 use super::data_placement::{DataPlacement, Job};
-use hypertwin_cluster::{PoolKind, StoragePool};
+use hypertwin_cluster::StoragePool;
 use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::product::{self, product};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A job that is done now.
@@ -41,7 +42,7 @@ pub struct RebuildQueue {
 /// How many jobs are done at a time.
 enum Most {
     InAll(usize),
-    /// Ceph: of those that write to one device, and of those that read from one. Per device: how many there are.
+    /// Of those that write to one device, and of those that read from one. Per device: how many there are.
     OfDevice {
         most: u32,
         now: [Vec<u32>; 2],
@@ -49,28 +50,23 @@ enum Most {
 }
 
 impl RebuildQueue {
-    /// For the pool of `nodes` nodes; whether it is on flash, as Ceph's defaults depend on it.
+    /// For the pool of `nodes` nodes; whether it is on flash, as defaults can depend on it.
     pub fn new(spec: &StoragePool, nodes: usize, is_flash: bool) -> Self {
-        let ceph = (spec.kind == PoolKind::Ceph).then(|| spec.ceph());
-        let active = ceph.as_ref().map_or(1, |ceph| ceph.recovery_max_active_on(is_flash));
-        let most = match &ceph {
-            None => Most::InAll(spec.rebuild.streams as usize * nodes),
-            Some(ceph) => {
+        let backfill = (product(spec.kind).backfill)(spec, is_flash);
+        let most = match backfill.most {
+            product::Most::PerNode(streams) => Most::InAll(streams as usize * nodes),
+            product::Most::PerDevice(most) => {
                 let devices = vec![0; nodes * spec.devices_per_node() as usize];
-                Most::OfDevice {
-                    most: ceph.max_backfills.min(active) * ceph.osds_per_device,
-                    now: [devices.clone(), devices],
-                }
+                let now = [devices.clone(), devices];
+                Most::OfDevice { most, now }
             }
         };
-        let at_a_time = ceph.as_ref().map_or(1, |ceph| (active / ceph.max_backfills).max(1));
-        let sleep = ceph.map(|ceph| ceph.recovery_sleep_on(is_flash, spec.flash.is_some()));
         Self {
             delay_ns: spec.rebuild_delay().nanos(),
             bytes_per_s: spec.rebuild_bandwidth().bytes_per_s(),
             unit: spec.rebuild_unit().bytes(),
-            at_a_time,
-            sleep_ns: sleep.map_or(0, |sleep| sleep.nanos()),
+            at_a_time: backfill.at_a_time,
+            sleep_ns: backfill.sleep.nanos(),
             most,
             working: BTreeMap::new(),
             waiting: BTreeSet::new(),

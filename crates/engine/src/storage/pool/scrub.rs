@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::ids::{Id, IoId, VdiskId};
 use crate::storage::request::{Issuer, NONE, Role, Step};
 use crate::storage::shared::Shared;
-use hypertwin_models::storage::qos::Class;
+use hypertwin_models::storage::product::qos::Class;
 
 impl Pool {
     /// The first strides of all layouts that hold data are on their way.

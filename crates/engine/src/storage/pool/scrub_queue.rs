@@ -7,7 +7,7 @@ use super::data_placement::DataPlacement;
 use crate::storage::queue::Fifo;
 use hypertwin_cluster::{Ceph, Duration};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::ceph::SCRUB_STRIDE;
+use hypertwin_models::storage::product::ceph::SCRUB_STRIDE;
 
 /// Deep scrub of a pool.
 pub struct Scrub {

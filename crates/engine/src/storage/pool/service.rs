@@ -9,8 +9,8 @@ use crate::storage::shared::{Reply, Shared};
 use crate::storage::work::{Cost, Stage};
 use hypertwin_kernel::{Draw, Nanos, Stream, TimeAverage};
 use hypertwin_models::scheduler::LimitEnforcement;
-use hypertwin_models::storage::ceph::OsdCost;
-use hypertwin_models::storage::qos::Class;
+use hypertwin_models::storage::product::ceph::OsdCost;
+use hypertwin_models::storage::product::qos::Class;
 use std::ops::Range;
 
 /// Queues and threads of all nodes.

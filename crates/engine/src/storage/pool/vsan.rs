@@ -14,7 +14,7 @@ use crate::storage::request::{Issuer, NONE, Role};
 use crate::storage::shared::Shared;
 use hypertwin_cluster::Flushes;
 use hypertwin_models::storage::disk::Pass;
-use hypertwin_models::storage::vsan::STRIPE_UNIT;
+use hypertwin_models::storage::product::vsan::STRIPE_UNIT;
 
 impl Pool {
     /// A virtual disk is there, of which `bytes` are used. Returns the number by which it is placed: vSAN deals

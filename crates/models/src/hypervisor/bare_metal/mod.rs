@@ -8,12 +8,18 @@
 //! first threads of all cores, node after node, then the second threads.
 
 use super::interface::HypervisorModel;
-use super::linux::scheduler::LinuxScheduler;
+use super::linux::{self, scheduler::LinuxScheduler};
+use crate::migration::Settings;
 use crate::numa;
+use crate::reclamation::Policy;
 use crate::scheduler::CpuScheduler;
+use crate::storage::protocol::ProtocolCost;
+use crate::storage::virtual_controller::{Cycles, HeedsRate, IoThreads};
 use crate::vnuma::{Nodes, Topology};
 use crate::wake_up::{SWITCH_NS, WakeUp};
-use hypertwin_cluster::{HostGroup, PowerPolicy, VmGroup};
+use hypertwin_cluster::{
+    ControllerKind, DiskKind, HostGroup, Hypervisor, Plugin, PowerPolicy, Protocol, SchedulerOptions, VmGroup,
+};
 
 /// A host without hypervisor.
 pub struct BareMetal;
@@ -40,7 +46,7 @@ impl HypervisorModel for BareMetal {
         }
     }
 
-    fn home_rules(&self, _host: &HostGroup) -> Option<numa::Rules> {
+    fn home_rules(&self, _version: Hypervisor, _options: &SchedulerOptions) -> Option<numa::Rules> {
         None
     }
 
@@ -79,6 +85,53 @@ impl HypervisorModel for BareMetal {
 
     fn remedy_for_hidden_nodes(&self, _host: &HostGroup, _exposed: bool) -> &'static str {
         "Set the firmware to show the NUMA nodes"
+    }
+
+    fn controller_cycles(&self, _version: Hypervisor, kind: ControllerKind) -> Cycles {
+        linux::storage::controller_cycles(kind)
+    }
+
+    fn coalesces(&self, _version: Hypervisor, _kind: ControllerKind) -> Option<HeedsRate> {
+        None
+    }
+
+    /// The system drives the devices itself.
+    fn io_threads(&self, vm: &VmGroup, _kind: ControllerKind) -> IoThreads {
+        IoThreads {
+            queues: vm.queues.unwrap_or(1) as usize,
+            each: 0,
+            is_shared: false,
+            count: 0,
+            polls_ns: 0,
+        }
+    }
+
+    /// The interrupt and the completion of a local command are in the cycles of the controller.
+    fn protocol_cost(&self, protocol: Protocol) -> ProtocolCost {
+        ProtocolCost::of(protocol)
+    }
+
+    fn completes_by_thread(&self, _protocol: Protocol) -> bool {
+        true
+    }
+
+    fn plugin(
+        &self,
+        _version: Hypervisor,
+        _asked: Option<Plugin>,
+        _protocol: Protocol,
+        _disks: DiskKind,
+    ) -> Option<Plugin> {
+        None
+    }
+
+    /// Nothing migrates: the settings only complete the description of a host.
+    fn migration(&self, host: &HostGroup) -> Settings {
+        linux::migration::settings(host)
+    }
+
+    fn reclamation(&self, _host: &HostGroup, _has_balloons: bool) -> Option<Policy> {
+        None
     }
 }
 

@@ -1,14 +1,23 @@
-//! VMware ESXi: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA.
+//! VMware ESXi: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA, `storage.rs` its controllers and paths,
+//! `migration.rs` its defaults of live migration.
 
+mod migration;
 pub mod scheduler;
+mod storage;
 pub mod vnuma;
 
 use super::interface::HypervisorModel;
+use crate::migration::Settings;
 use crate::numa;
+use crate::reclamation::{self, Policy};
 use crate::scheduler::CpuScheduler;
+use crate::storage::protocol::ProtocolCost;
+use crate::storage::virtual_controller::{Cycles, HeedsRate, IoThreads, queues};
 use crate::vnuma::Topology;
 use crate::wake_up::WakeUp;
-use hypertwin_cluster::{HostGroup, Hypervisor, PowerPolicy, VmGroup};
+use hypertwin_cluster::{
+    ControllerKind, DiskKind, HostGroup, Hypervisor, Plugin, PowerPolicy, Protocol, SchedulerOptions, VmGroup,
+};
 
 /// VMware ESXi, all versions.
 pub struct Esxi;
@@ -38,8 +47,8 @@ impl HypervisorModel for Esxi {
         }
     }
 
-    fn home_rules(&self, host: &HostGroup) -> Option<numa::Rules> {
-        Some(vnuma::home_rules(host.hypervisor, &host.scheduler))
+    fn home_rules(&self, version: Hypervisor, options: &SchedulerOptions) -> Option<numa::Rules> {
+        Some(vnuma::home_rules(version, options))
     }
 
     fn helpers_have_own_group(&self) -> bool {
@@ -58,5 +67,53 @@ impl HypervisorModel for Esxi {
         } else {
             "Lower numa.vcpu.min"
         }
+    }
+
+    fn controller_cycles(&self, version: Hypervisor, kind: ControllerKind) -> Cycles {
+        storage::controller_cycles(version, kind)
+    }
+
+    fn coalesces(&self, version: Hypervisor, kind: ControllerKind) -> Option<HeedsRate> {
+        storage::coalesces(version, kind)
+    }
+
+    /// A world for each queue.
+    fn io_threads(&self, vm: &VmGroup, kind: ControllerKind) -> IoThreads {
+        let queues = queues(vm, kind, 1);
+        let each = if kind == ControllerKind::Passthrough { 0 } else { queues };
+        IoThreads {
+            queues,
+            each,
+            is_shared: false,
+            count: each * vm.controllers as usize,
+            polls_ns: 0,
+        }
+    }
+
+    fn protocol_cost(&self, protocol: Protocol) -> ProtocolCost {
+        storage::protocol_cost(protocol)
+    }
+
+    /// Only where TCP is software. An adapter's interrupt brings the others to the VM.
+    fn completes_by_thread(&self, protocol: Protocol) -> bool {
+        matches!(protocol, Protocol::Iscsi | Protocol::NvmeTcp)
+    }
+
+    fn plugin(
+        &self,
+        version: Hypervisor,
+        asked: Option<Plugin>,
+        protocol: Protocol,
+        disks: DiskKind,
+    ) -> Option<Plugin> {
+        Some(asked.unwrap_or_else(|| storage::default_plugin(version, protocol, disks)))
+    }
+
+    fn migration(&self, host: &HostGroup) -> Settings {
+        migration::settings(host)
+    }
+
+    fn reclamation(&self, host: &HostGroup, _has_balloons: bool) -> Option<Policy> {
+        Some(reclamation::esxi::policy(host))
     }
 }

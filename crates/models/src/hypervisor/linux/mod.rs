@@ -1,18 +1,27 @@
 //! Linux with KVM: `scheduler.rs` its CPU scheduler, with `balance.rs` (where tasks go), `domains.rs` and
-//! `load_average.rs`; `vnuma.rs` its virtual NUMA.
+//! `load_average.rs`; `vnuma.rs` its virtual NUMA; `storage.rs` its controllers and protocols; `migration.rs` the
+//! defaults of live migration.
 
 mod balance;
 mod domains;
 mod load_average;
+pub(super) mod migration;
 pub mod scheduler;
+pub(super) mod storage;
 pub mod vnuma;
 
 use super::interface::HypervisorModel;
+use crate::migration::Settings;
 use crate::numa;
+use crate::reclamation::{self, Policy};
 use crate::scheduler::CpuScheduler;
+use crate::storage::protocol::ProtocolCost;
+use crate::storage::virtual_controller::{Cycles, HeedsRate, IoThreads};
 use crate::vnuma::Topology;
 use crate::wake_up::WakeUp;
-use hypertwin_cluster::{HostGroup, PowerPolicy, VmGroup};
+use hypertwin_cluster::{
+    ControllerKind, DiskKind, HostGroup, Hypervisor, Plugin, PowerPolicy, Protocol, SchedulerOptions, VmGroup,
+};
 
 /// Linux with KVM, all kernels.
 pub struct Linux;
@@ -42,7 +51,7 @@ impl HypervisorModel for Linux {
     }
 
     /// Threads move freely.
-    fn home_rules(&self, _host: &HostGroup) -> Option<numa::Rules> {
+    fn home_rules(&self, _version: Hypervisor, _options: &SchedulerOptions) -> Option<numa::Rules> {
         None
     }
 
@@ -57,5 +66,45 @@ impl HypervisorModel for Linux {
 
     fn remedy_for_hidden_nodes(&self, _host: &HostGroup, _exposed: bool) -> &'static str {
         "Define cells (libvirt <numa>) bound to nodes"
+    }
+
+    fn controller_cycles(&self, _version: Hypervisor, kind: ControllerKind) -> Cycles {
+        storage::controller_cycles(kind)
+    }
+
+    /// An interrupt follows once the guest has handled the previous completions.
+    fn coalesces(&self, _version: Hypervisor, _kind: ControllerKind) -> Option<HeedsRate> {
+        None
+    }
+
+    fn io_threads(&self, vm: &VmGroup, kind: ControllerKind) -> IoThreads {
+        storage::io_threads(vm, kind)
+    }
+
+    fn protocol_cost(&self, protocol: Protocol) -> ProtocolCost {
+        storage::protocol_cost(protocol)
+    }
+
+    /// Threads of QEMU and of vhost always do.
+    fn completes_by_thread(&self, _protocol: Protocol) -> bool {
+        true
+    }
+
+    fn plugin(
+        &self,
+        _version: Hypervisor,
+        _asked: Option<Plugin>,
+        _protocol: Protocol,
+        _disks: DiskKind,
+    ) -> Option<Plugin> {
+        None
+    }
+
+    fn migration(&self, host: &HostGroup) -> Settings {
+        migration::settings(host)
+    }
+
+    fn reclamation(&self, host: &HostGroup, has_balloons: bool) -> Option<Policy> {
+        Some(reclamation::linux::policy(host, has_balloons))
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `mod.rs` | what a controller of a VM is like on a host |
+//! | `mod.rs` | what a controller of a VM costs; what it adds to its hypervisor's figures |
 //! | `table.rs` | cycles by kind and version, each with its source |
 //! | `coalescing.rs` | when a completion interrupts |
 
@@ -20,13 +20,10 @@ mod coalescing;
 mod table;
 
 pub use coalescing::{Coalescing, LONGEST_NS};
+pub use table::{Cycles, PVSCSI_OF_ESXI_5_0};
 
-use hypertwin_cluster::{AsyncIo, ControllerKind, DiskCache, Family, GuestKind, HostGroup, SPLIT_BYTES, VmGroup};
+use hypertwin_cluster::{AsyncIo, ControllerKind, DiskCache, GuestKind, SPLIT_BYTES, VmGroup};
 use table::{CACHE_CYCLES, HAND_OVER_CYCLES, MAIN_LOOP_CYCLES, WINDOWS_CYCLES};
-
-/// For how long an I/O thread of QEMU polls before it sleeps: `poll-max-ns` of the object `iothread`. Its main loop and
-/// threads of the kernel do not poll.
-const IO_THREAD_POLLS_NS: u64 = 32_768;
 
 /// What a virtual controller of a VM costs on a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,38 +64,43 @@ pub struct IoThreads {
     pub polls_ns: u64,
 }
 
-/// What a controller of `vm` costs on `host`.
-pub fn virtual_controller(host: &HostGroup, vm: &VmGroup) -> VirtualController {
-    let kind = vm.controller_kind(host.hypervisor.family());
-    let row = table::row(host.hypervisor, kind);
-    let guest_cycles = match (vm.guest.kind, row.system) {
-        (Some(GuestKind::Windows), GuestKind::Linux) => row.guest_cycles + WINDOWS_CYCLES,
-        (Some(GuestKind::Linux), GuestKind::Windows) => row.guest_cycles - WINDOWS_CYCLES,
-        _ => row.guest_cycles,
-    };
-    let is_cached = !matches!(vm.disk_cache, DiskCache::None | DiskCache::Directsync);
-    let is_esxi = host.hypervisor.family() == Family::Esxi;
-    let coalesces = is_esxi && matches!(kind, ControllerKind::Pvscsi | ControllerKind::LsiSas);
-    VirtualController {
-        guest_cycles,
-        hypervisor_cycles: row.hypervisor_cycles + qemu_cycles(host, vm, is_cached),
-        interrupt_cycles: row.interrupt_cycles,
-        largest_bytes: (kind == ControllerKind::Pvscsi).then_some(SPLIT_BYTES),
-        coalesces: coalesces.then_some(table::heeds_rate(host.hypervisor, kind)),
-        is_own: kind == ControllerKind::Passthrough,
-        client_caches: is_cached && vm.storage.is_some(),
-        flushed: match vm.disk_cache {
-            DiskCache::Writethrough | DiskCache::Directsync => Some(1.0),
-            DiskCache::Unsafe => Some(0.0),
-            DiskCache::None | DiskCache::Writeback => None,
-        },
+impl VirtualController {
+    /// A controller of `vm`, with the cycles and the coalescing of its hypervisor. `in_main_loop`: QEMU's main loop
+    /// works for it.
+    pub fn of(
+        vm: &VmGroup,
+        kind: ControllerKind,
+        cycles: Cycles,
+        coalesces: Option<HeedsRate>,
+        in_main_loop: bool,
+    ) -> Self {
+        let guest_cycles = match (vm.guest.kind, cycles.system) {
+            (Some(GuestKind::Windows), GuestKind::Linux) => cycles.guest_cycles + WINDOWS_CYCLES,
+            (Some(GuestKind::Linux), GuestKind::Windows) => cycles.guest_cycles - WINDOWS_CYCLES,
+            _ => cycles.guest_cycles,
+        };
+        let is_cached = !matches!(vm.disk_cache, DiskCache::None | DiskCache::Directsync);
+        Self {
+            guest_cycles,
+            hypervisor_cycles: cycles.hypervisor_cycles + qemu_cycles(vm, is_cached, in_main_loop),
+            interrupt_cycles: cycles.interrupt_cycles,
+            largest_bytes: (kind == ControllerKind::Pvscsi).then_some(SPLIT_BYTES),
+            coalesces,
+            is_own: kind == ControllerKind::Passthrough,
+            client_caches: is_cached && vm.storage.is_some(),
+            flushed: match vm.disk_cache {
+                DiskCache::Writethrough | DiskCache::Directsync => Some(1.0),
+                DiskCache::Unsafe => Some(0.0),
+                DiskCache::None | DiskCache::Writeback => None,
+            },
+        }
     }
 }
 
 /// What QEMU's main loop, cache and engine cost beside the controller. A pool's client has a cache of its own.
-fn qemu_cycles(host: &HostGroup, vm: &VmGroup, is_cached: bool) -> f64 {
+fn qemu_cycles(vm: &VmGroup, is_cached: bool, in_main_loop: bool) -> f64 {
     let parts = [
-        (io_threads(host, vm).is_shared, MAIN_LOOP_CYCLES),
+        (in_main_loop, MAIN_LOOP_CYCLES),
         (is_cached && vm.storage.is_none(), CACHE_CYCLES),
         (vm.aio == AsyncIo::Threads, HAND_OVER_CYCLES),
     ];
@@ -109,32 +111,10 @@ fn qemu_cycles(host: &HostGroup, vm: &VmGroup, is_cached: bool) -> f64 {
         .sum()
 }
 
-/// Worlds for the controllers of `vm` on `host`. ESXi has a world for each queue. QEMU (virtio) and the kernel of Linux
-/// (vhost) have the configured threads, and QEMU otherwise its main loop.
-pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
-    let family = host.hypervisor.family();
-    let kind = vm.controller_kind(family);
-    let queues = match (kind, family) {
-        (ControllerKind::Ide | ControllerKind::Ahci | ControllerKind::LsiSas, _) => 1,
-        (_, Family::Linux) => vm.queues.unwrap_or(vm.vcpus),
-        _ => vm.queues.unwrap_or(1),
-    } as usize;
-    let each = match (kind, family) {
-        (ControllerKind::Passthrough, _) => 0,
-        (ControllerKind::Ide | ControllerKind::Ahci, Family::Linux) => 1,
-        (_, Family::Esxi) => queues,
-        _ => queues.min(vm.io_threads.unwrap_or(1).max(1) as usize),
-    };
-    let in_main_loop = vm.io_threads == Some(0) || matches!(kind, ControllerKind::Ide | ControllerKind::Ahci);
-    let is_shared = family == Family::Linux && in_main_loop && each > 0;
-    let controllers = if is_shared { 1 } else { vm.controllers as usize };
-    let is_in_kernel = matches!(kind, ControllerKind::VhostBlk | ControllerKind::VhostScsi);
-    let polls = family == Family::Linux && !is_shared && !is_in_kernel;
-    IoThreads {
-        queues,
-        each,
-        is_shared,
-        count: each * controllers,
-        polls_ns: if polls { IO_THREAD_POLLS_NS } else { 0 },
+/// Queues of one controller of `vm`; kinds that can have several have this number by default.
+pub fn queues(vm: &VmGroup, kind: ControllerKind, default: u32) -> usize {
+    match kind {
+        ControllerKind::Ide | ControllerKind::Ahci | ControllerKind::LsiSas => 1,
+        _ => vm.queues.unwrap_or(default) as usize,
     }
 }

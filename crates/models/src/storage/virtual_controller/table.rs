@@ -30,7 +30,7 @@
 //! - an interrupt: 8,000; assumed: exit, injection and handler. For a device that the guest drives itself: in its 9,100
 //! - Windows: 2,500 more than Linux; assumed: half of the bound of 5.1 over NVMe of Linux
 
-use hypertwin_cluster::{ControllerKind, Family, GuestKind, Hypervisor};
+use hypertwin_cluster::{ControllerKind, GuestKind};
 
 /// How much more Windows spends on a request than Linux.
 pub const WINDOWS_CYCLES: f64 = 2_500.0;
@@ -41,97 +41,48 @@ pub const CACHE_CYCLES: f64 = 4_000.0;
 /// Cycles to hand a request to another thread and get its completion. Assumed.
 pub const HAND_OVER_CYCLES: f64 = 6_000.0;
 
-/// Cycles of one kind of controller.
+/// Cycles of PVSCSI up to ESXi 5.0, and of QEMU: of the guest, and of the hypervisor.
+pub const PVSCSI_OF_ESXI_5_0: [f64; 2] = [20_000.0, 32_000.0];
+
+/// Cycles of a request through one kind of controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct Cycles {
+    /// Of the guest.
     pub guest_cycles: f64,
     /// The guest system that `guest_cycles` are of.
     pub system: GuestKind,
+    /// Of the hypervisor.
     pub hypervisor_cycles: f64,
+    /// Of the guest for an interrupt.
     pub interrupt_cycles: f64,
 }
 
-/// What `kind` costs on `hypervisor`.
-pub fn row(hypervisor: Hypervisor, kind: ControllerKind) -> Row {
-    use ControllerKind::{Ahci, Ide, LsiSas, Nvme, Passthrough, Pvscsi, VhostBlk, VhostScsi, VirtioBlk, VirtioScsi};
-    let is_old = hypervisor.family() != Family::Esxi || hypervisor < Hypervisor::Esxi51;
-    let pvscsi = if is_old {
-        [20_000.0, 32_000.0]
-    } else {
-        [11_600.0, 9_300.0]
-    };
-    let [guest_cycles, hypervisor_cycles] = match kind {
-        Pvscsi => pvscsi,
-        LsiSas => [pvscsi[0] + 5_000.0, pvscsi[1] + 5_000.0],
-        Ide | Ahci => [pvscsi[0] + 5_000.0, pvscsi[1] + 8_000.0],
-        Nvme if hypervisor.family() == Family::Esxi => [9_100.0, pvscsi[1]],
-        Nvme => [9_100.0, 30_000.0],
-        VirtioBlk => [16_500.0, 9_900.0],
-        VirtioScsi => [18_500.0, 11_900.0],
-        VhostBlk => [18_500.0, 6_000.0],
-        VhostScsi => [20_500.0, 6_000.0],
-        Passthrough => [9_100.0, 0.0],
-    };
-    Row {
-        guest_cycles,
-        system: match kind {
-            Pvscsi | LsiSas | Ide | Ahci => GuestKind::Windows,
-            Nvme | VirtioBlk | VirtioScsi | VhostBlk | VhostScsi | Passthrough => GuestKind::Linux,
-        },
-        hypervisor_cycles,
-        interrupt_cycles: if kind == Passthrough { 0.0 } else { 8_000.0 },
-    }
-}
-
-/// Whether coalescing asks for a rate: PVSCSI of ESX 4.0 does not (VMware KB 1017652).
-pub fn heeds_rate(hypervisor: Hypervisor, kind: ControllerKind) -> bool {
-    kind != ControllerKind::Pvscsi || hypervisor > Hypervisor::Esxi40
-}
-
-#[cfg(test)]
-mod tests {
-    use super::row;
-    use hypertwin_cluster::{ControllerKind, Hypervisor};
-
-    #[test]
-    fn each_version_has_the_figures_of_the_last_one_that_is_known() {
-        let pvscsi = |version| row(version, ControllerKind::Pvscsi).hypervisor_cycles;
-        for version in [Hypervisor::Esxi40, Hypervisor::Esxi41, Hypervisor::Esxi50] {
-            assert_eq!(
-                pvscsi(version),
-                2.4e9 / 75_000.0,
-                "{version}: 75,000 a second at 2.4 GHz"
-            );
+impl Cycles {
+    /// Those of a kind on a hypervisor whose PVSCSI costs this of guest and hypervisor, and whose NVMe costs the
+    /// hypervisor this.
+    pub fn of(kind: ControllerKind, pvscsi: [f64; 2], nvme: f64) -> Self {
+        use ControllerKind::{
+            Ahci, Ide, LsiSas, Nvme, Passthrough, Pvscsi, VhostBlk, VhostScsi, VirtioBlk, VirtioScsi,
+        };
+        let [guest_cycles, hypervisor_cycles] = match kind {
+            Pvscsi => pvscsi,
+            LsiSas => [pvscsi[0] + 5_000.0, pvscsi[1] + 5_000.0],
+            Ide | Ahci => [pvscsi[0] + 5_000.0, pvscsi[1] + 8_000.0],
+            Nvme => [9_100.0, nvme],
+            VirtioBlk => [16_500.0, 9_900.0],
+            VirtioScsi => [18_500.0, 11_900.0],
+            VhostBlk => [18_500.0, 6_000.0],
+            VhostScsi => [20_500.0, 6_000.0],
+            Passthrough => [9_100.0, 0.0],
+        };
+        Self {
+            guest_cycles,
+            system: match kind {
+                Pvscsi | LsiSas | Ide | Ahci => GuestKind::Windows,
+                Nvme | VirtioBlk | VirtioScsi | VhostBlk | VhostScsi | Passthrough => GuestKind::Linux,
+            },
+            hypervisor_cycles,
+            interrupt_cycles: if kind == Passthrough { 0.0 } else { 8_000.0 },
         }
-        for version in [Hypervisor::Esxi51, Hypervisor::Esxi70, Hypervisor::Esxi90] {
-            let row = row(version, ControllerKind::Pvscsi);
-            assert!(
-                row.hypervisor_cycles < 4.0 * 2.9e9 / 1e6,
-                "{version}: a million through four worlds"
-            );
-            assert!(
-                row.guest_cycles < 8.0 * 2.9e9 / 1e6,
-                "{version}: a million on eight vCPUs"
-            );
-        }
-    }
-
-    #[test]
-    fn kinds_are_in_the_order_of_their_sources() {
-        for version in [Hypervisor::Esxi50, Hypervisor::Esxi80] {
-            let cost = |kind| row(version, kind).guest_cycles + row(version, kind).hypervisor_cycles;
-            let ratio = cost(ControllerKind::LsiSas) / cost(ControllerKind::Pvscsi);
-            assert!(
-                (1.1..1.5).contains(&ratio),
-                "{version}: LSI SAS costs {ratio} times PVSCSI"
-            );
-            assert!(cost(ControllerKind::Ide) > cost(ControllerKind::LsiSas));
-        }
-        let own = row(Hypervisor::BareMetal, ControllerKind::Passthrough);
-        assert_eq!((own.hypervisor_cycles, own.interrupt_cycles), (0.0, 0.0));
-        let iops = |cycles: f64| 3e9 / cycles;
-        let virtio = row(Hypervisor::Linux6_6, ControllerKind::VirtioBlk);
-        assert!((iops(virtio.hypervisor_cycles) / 304e3 - 1.0).abs() < 0.01);
-        assert!((iops(virtio.guest_cycles + 6_000.0) / 133e3 - 1.0).abs() < 0.01);
     }
 }

@@ -1,11 +1,14 @@
 //! Fixed behaviour of vSAN: sizes, shares and the CPU of its I/Os.
 //!
-//! **Sources.** Hybrid disk groups: 70 % of the cache device caches reads, 30 % buffers writes; reads are cached in
+//! **Sources.** Hybrid disk groups: 70% of the cache device caches reads, 30% buffers writes; reads are cached in
 //! lines of 1 MB; all-flash ones cache no reads (VMware, "Virtual SAN caching algorithms", 2014). All-flash: at most
 //! 600 GB of a cache device buffer writes (VMware, "vSAN design guide"; up to vSAN 8). ESA: a log that is mirrored,
 //! stripes later (VMware, "vSAN 8 Express Storage Architecture", 2022).
 //!
-//! **Assumptions.** The CPU of an I/O is not published: see [`CpuCost`].
+//! **Assumptions.** The CPU of an I/O is not published. It is of the order of other storage in a kernel. The client is
+//! the host of the VM, which owns its objects, as of other pools.
+
+use crate::storage::product::interface::CpuCost;
 
 /// The largest part of a disk group's cache device that buffers writes where all devices are flash.
 pub const LARGEST_BUFFER: u64 = 600_000_000_000;
@@ -18,15 +21,6 @@ pub const LINE: u64 = 1 << 20;
 
 /// ESA: what the log gives to one device at a time. Assumed: any size at which a device writes as fast as sequentially.
 pub const STRIPE_UNIT: u64 = 128 << 10;
-
-/// CPU of an I/O at nominal clock, in nanoseconds. All assumed, of the order of other storage in a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuCost {
-    /// On the host of the VM, which owns its objects: as of other pools.
-    pub client_ns: u64,
-    /// On the host of a component, for each operation.
-    pub component_ns: u64,
-}
 
 /// Disk groups: an operation passes the log and the capacity layer of its disk group.
 pub const OSA: CpuCost = CpuCost {

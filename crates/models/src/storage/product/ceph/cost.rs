@@ -1,13 +1,8 @@
-//! Ceph: CPU cost of its operations, by release.
-//!
-//! | file | contents |
-//! |---|---|
-//! | `mod.rs` | cycles of an OSD and of a gateway, by release and encryption |
-//! | `client.rs` | cycles of its clients |
+//! CPU cost of Ceph's operations, by release.
 //!
 //! **Mechanism.** An OSD has threads that send and receive (messengers), threads that do operations (shards), and one
 //! that commits. A pair of messages, a request and its reply, costs the OSD at either end of it the same. With n copies
-//! a client's read costs a pair and a read; its write 1 + 2 (n - 1) pairs and n writes: the primary exchanges one pair
+//! a client's read costs a pair and a read; its write 1 + 2 (n - 1) pairs and n writes. The primary exchanges one pair
 //! with the client and one with each replica, and each replica one with the primary. With an erasure code, the primary
 //! besides has to plan and to collect what its group does. Others read for it by messages that cost less: they carry no
 //! transaction, few connections carry many of them, and map, group and object are known. Bytes cost as well, once for
@@ -21,16 +16,12 @@
 //! rest is 45,000 to 55,000. Writes and bytes: ceph.io, "OSDs per NVMe" (Reef, 2023), with two hardware threads for
 //! each OSD: 666,000 reads and 88,800 writes of three copies per second, 24.1 and 4.7 GB/s of 4 MiB, on 30 OSDs.
 //! Erasure codes: ceph.io, "Tentacle: fast erasure coding" (2025): reads of 6+2 by whole stripes are 0.195 of those of
-//! copies, and of 2+2 by one shard 0.674. Encryption of disks: ceph.io (2023): a tenth fewer reads, 17 % fewer writes
-//! of 4 KiB, 45 % less of 4 MiB. Luminous: Micron's all-NVMe figures (2018) with CPUs at their limit. That writes cost
+//! copies, and of 2+2 by one shard 0.674. Encryption of disks: ceph.io (2023): a tenth fewer reads, 17% fewer writes
+//! of 4 KiB, 45% less of 4 MiB. Luminous: Micron's all-NVMe figures (2018) with CPUs at their limit. That writes cost
 //! a quarter more before Quincy: its release notes, of the allocation map outside RocksDB.
 //!
 //! **Assumptions.** Each number of this kind is marked "assumed": the share of committing in a write, the releases
 //! between Luminous and Pacific, encryption of messages, and how bytes divide between messages and devices.
-
-mod client;
-
-pub use client::client_cycles;
 
 use hypertwin_cluster::{Ceph, CephRelease};
 
