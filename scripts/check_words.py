@@ -43,7 +43,7 @@ LEFT_OUT = (
 COMPUTERS = {"lab", "runs", "lab_cpu", "lab_disk", "lab_vm", "lab_profile", "lab-vm", "guests", "coding", "store"}
 """Files and folders in which a machine is the computer that runs hypertwin, and no VM."""
 
-_FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _RUST = re.compile(r"^\s*//[/!](.*)$|\"((?:[^\"\\\\]|\\\\.)*)\"", re.MULTILINE)

@@ -1634,6 +1634,11 @@ class PoolService(TypedDict, total=False):
     """CPU per device operation, at the host's nominal clock. Default: 20 us. Ceph has its own table: see
     `ceph.cpu_factor`. A quantity such as `20ms`.
     """
+    cv: float
+    """Variation of the CPU time of operations of one kind: coefficient of variation, at the same mean. 0 makes
+    all cost the same. The default is an assumption: an operation now and then meets compaction, locks or page
+    faults.
+    """
     core_bandwidth: Bandwidth
     """Payload that one core moves per second at nominal clock, in a service or client: copies, checksums,
     packets. A quantity such as `40GB/s`.

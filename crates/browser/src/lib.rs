@@ -6,6 +6,11 @@
 //!
 //! With the twin's own error ([`intervals`]), a report has what a result of the package adds to the core's. [`digest`]
 //! is that of the core's report without it.
+//!
+//! **Pages that simulate carry the core of the same build.** `crates/browser` is the core as a WebAssembly module,
+//! which converts and never computes. The module lacks the JSON Schema validator and the code that makes the schema
+//! (the feature `schema-check` of `crates/cluster`). `engine/ordered.rs` sorts and builds maps in little code, because
+//! such code was a seventh of the module.
 #![allow(unsafe_code, reason = "exported functions keep their names")]
 
 use hypertwin_cluster::Scenario;

@@ -1,4 +1,7 @@
 //! Initial placement: the host of each VM that the scenario implies.
+//!
+//! **VMs with a host are placed first.** Other VMs are placed where their cluster has headroom: by memory, then by
+//! vCPUs per logical CPU. `count: 0` removes a host but keeps the host's keys, so the cluster of its VMs is known.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -1,6 +1,10 @@
 //! What a VM or a service may still use of its CPU limit. ESXi paces a VM: every use moves a limit tag into the future,
 //! as in mClock, and while the tag is too far ahead of the time the VM is held back. Linux gives a cgroup a quota in
 //! every period.
+//!
+//! **One file has both kinds of CPU limit.** `engine/budget.rs` paces a VM by a tag, like ESXi, or gives it a quota for
+//! each period, like Linux. The budget schedules its own next check, so an idle or unlimited VM has no event in the
+//! calendar.
 
 use hypertwin_kernel::Nanos;
 use hypertwin_models::scheduler::LimitEnforcement;

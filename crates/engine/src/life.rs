@@ -11,6 +11,18 @@
 //!
 //! **Invariant.** Work in progress of a stopped VM has no effect: its processes are gone for good, and its next start
 //! has new ones. Its I/Os release their slots at once, and are dropped when they return.
+//!
+//! **A VM moves by seven operations.** `engine/life.rs` stops, places, starts, pauses, resumes and throttles a VM, and
+//! reports whether the VM is quiet. All decisions use these operations, and no other code moves a VM. Worlds, virtual
+//! disks, rings and controllers keep their numbers for the whole run, so measurements of a VM continue. If a world
+//! leaves a host, the host's list of worlds keeps a gap. Processes are new after each start, so earlier work in
+//! progress has no recipient. *Enforced by* `crates/engine/tests/life.rs`, which runs random operations with the
+//! checkers of the swarm. No VM is on two hosts, memory and slots are released, and started work is completed,
+//! remaining, or lost with a stop.
+//!
+//! **Power-off aborts all work.** I/Os of the VM release their slots at once, because a hypervisor also aborts the
+//! commands of a killed VM. An array or pool finishes its current work, and the engine drops the answer. Clients of an
+//! open workload do not notice: arrivals and random streams continue without answers.
 
 use crate::clock::Event;
 use crate::cpu::Off;

@@ -1,4 +1,8 @@
 //! A run that is handed out sample by sample.
+//!
+//! **Samples are returned, not kept.** All samples of a run would take a thousand times a report's size. `SampledRun`
+//! stops at the end of each interval, returns the changes, and continues. In a run without samples, each step of an I/O
+//! costs one additional comparison.
 
 use crate::build::build;
 use crate::clock::Event;

@@ -17,6 +17,11 @@
 //!
 //! A near event that is cancelled or moved leaves its entry behind, to be skipped; entries are swept out when they are
 //! many, so memory stays proportional to the largest number of events that were ever pending at once.
+//!
+//! **The calendar is a radix heap.** Event times only increase. A far event can therefore wait in a bucket. The highest
+//! digit in which the event differs from the horizon selects the bucket. Only the nearest bucket is sorted. Scheduling,
+//! moving and cancelling far events cost the same with 100,000 pending events as with few. A binary heap would miss the
+//! cache at every level. `make bench` compares the two.
 
 use crate::Nanos;
 use std::cmp::Reverse;

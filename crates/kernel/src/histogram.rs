@@ -9,6 +9,14 @@
 //! **Memory.** At most 8 bytes for each bucket with a value, in a page or not, and 4 for each of the values (at most
 //! 1,024) not sorted in yet, and as much again while the vectors grow: 12 bytes a value while they are few, 80 KiB
 //! where very many fall anywhere between 1 ms and 1 s. The first page brings a directory of 5 KiB at most.
+//!
+//! **Every VM has a sparse distribution.** A histogram stores only non-empty buckets, and buffers new values until a
+//! pass over the buckets is worthwhile. With few responses, a histogram takes 12 bytes per response. With many
+//! responses between a millisecond and a second, a histogram takes at most 80 KiB. If half of 256 neighbouring buckets
+//! are in use, the histogram converts these buckets to a page. Counting a value in a page needs one memory access. A VM
+//! with disks has three histograms (responses, reads, writes). An island of 2,000 such VMs needs 470 MiB for the
+//! histograms if all histograms fill three decades. While vectors grow, the island needs up to twice this memory. When
+//! an island ends, only non-empty buckets remain. Groups are the sums of their VMs.
 
 use crate::Nanos;
 use bitcode::{Decode, Encode};

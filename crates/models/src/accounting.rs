@@ -4,6 +4,9 @@
 //! sibling is busy) and clock, less the interrupts that were served on the vCPU's time (Overlap). A VM's System time is
 //! what the VMkernel did for it in such interrupts. Source: VMware, "esxtop" reference and "vSphere Resource
 //! Management"; the same terms appear in vCenter's performance counters.
+//!
+//! **Linux accounts plain time.** Charging 62.5% while the sibling is busy is ESXi's rule. On Linux hosts a busy
+//! sibling does not reduce Used.
 
 /// What a world does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

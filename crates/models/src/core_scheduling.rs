@@ -9,6 +9,10 @@
 //! **Sources.** VMware, "Performance of vSphere 6.7 Scheduling Options" (2019) and KB 55806, for SCAv1 and SCAv2; Linux
 //! `Documentation/admin-guide/hw-vuln/core-scheduling.rst`; libvirt `qemu.conf`, `sched_core`, of which this is
 //! `emulator`.
+//!
+//! **Core scheduling filters the neighbours on a core.** `Occupancy` holds a cookie per world and offers a thread only
+//! to worlds that can share its core. This filter restricts the policy of any scheduler. A host without core scheduling
+//! has no cookies and no checks.
 
 use crate::cpu_set::CpuSet;
 use hypertwin_cluster::CoreScheduling;

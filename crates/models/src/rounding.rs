@@ -1,5 +1,8 @@
 //! From real to whole nanoseconds. `f64::ceil` and `f64::round` are calls on processors of the x86-64 baseline; a
 //! conversion to an integer, which cuts off the fraction, is one instruction.
+//!
+//! **Rounding uses conversions.** On x86-64 without SSE 4, `ceil` and `round` are library calls. `models/rounding.rs`
+//! calculates the same values in a few instructions. Tests compare it with the library calls.
 
 /// The least whole number of nanoseconds that is not less than `ns`; 0 if `ns` is negative or not a number.
 #[inline]

@@ -1,6 +1,10 @@
 //! The interface of a hypervisor's CPU scheduler. A scheduler is a policy: it decides which world runs where and for
 //! how long; the engine owns time, state and accounting and carries the decisions out. One file implements it for each
 //! family: `crates/models/src/hypervisor/*/scheduler.rs`.
+//!
+//! **A scheduler is a policy.** `CpuScheduler` decides where a world runs and for how long. The engine owns time, state
+//! and accounting and carries out the decisions. The accounting identities and the laws of the swarm test therefore
+//! hold for any policy.
 
 use crate::topology::{Domain, Occupancy, WorldId};
 

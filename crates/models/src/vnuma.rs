@@ -6,6 +6,9 @@
 //! hypervisor's ([`crate::hypervisor`]). Then [`crate::numa`] gives each PPD its home, and its memory follows.
 //!
 //! A node is a socket, or one of the parts into which the firmware divides it: the hypervisors take each for a node.
+//!
+//! **One set of virtual NUMA rules.** `hypertwin vnuma`, `hypertwin size`, the drawing and the twin's NUMA clients
+//! share these rules, so advice and simulation cannot disagree.
 
 use crate::{memory, numa};
 use hypertwin_cluster::{HostGroup, VmGroup};

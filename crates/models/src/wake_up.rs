@@ -16,6 +16,10 @@
 //!
 //! **Assumptions.** The host foresees how long a CPU will be idle, and something else on its package is awake. The core
 //! of a thread has been idle for as long as the thread. Polling before a CPU halts (KVM's `halt_poll_ns`) has no model.
+//!
+//! **A wake-up is a start-up time of the logical CPU, not an event.** When the engine settles the time of a CPU, the
+//! start-up time comes before the work. The start-up time therefore delays the next event and needs no event of its
+//! own. The start-up time counts as ready time, and no CPU is busy in it.
 
 /// One idle state of a core.
 struct IdleState {

@@ -9,6 +9,9 @@
 //! | [`options`] | options of each hypervisor |
 //! | `options.json` | the parts of the schema that options need, where the whole is not made (a test compares them) |
 //! | [`places`] | places of a key in a scenario |
+//!
+//! **Rust types with schemars, checked by jsonschema.** The published schema is the validator. Messages add path,
+//! value, allowed values and a hint.
 
 pub(crate) mod options;
 pub(crate) mod places;

@@ -1,4 +1,7 @@
 //! Clusters of hosts, with their powered-off VMs and datastores.
+//!
+//! **A cluster is a name in its hosts.** An entry under `clusters` only adds settings. A scenario without `clusters`
+//! therefore has one cluster, and every answer per cluster is also valid for such a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

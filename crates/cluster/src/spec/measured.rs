@@ -1,4 +1,8 @@
 //! Values measured on the real system, for reports and comparison. A run does not read them.
+//!
+//! **Measured values are separate from configuration, and no run reads them.** `measured`, `powered_off` and
+//! `datastores` are for capacity, diagnosis and comparison. For example, a page shows simulated and measured usage of a
+//! host side by side.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

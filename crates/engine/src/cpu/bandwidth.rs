@@ -1,4 +1,9 @@
 //! Memory bandwidth, divided among the vCPUs that run; and pages that follow their VM to its home nodes.
+//!
+//! **Memory bandwidth is divided again when the running set changes.** Bandwidth couples all threads of a host. When a
+//! memory-bound vCPU of the host starts or stops, the engine calculates the speeds of all such vCPUs together
+//! (`max_min_flows`). Only the events of vCPUs with a new speed move in the calendar. Hosts without memory-bound VMs
+//! skip this calculation.
 
 use super::processors::{Host, Processors, VcpuGroup};
 use crate::clock::Clock;

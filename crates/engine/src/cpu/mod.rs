@@ -20,6 +20,15 @@
 //! | `power.rs` | worlds that may not run: hosts that failed, VMs that are paused or throttled |
 //! | `placement.rs` | VMs come to a host, and leave it |
 //! | `build.rs` | from a scenario to hosts, worlds and groups of vCPUs |
+//!
+//! **A world carries its own work.** Guests, controllers and services set the work of a world and its speed. The
+//! dispatcher knows no processes.
+//!
+//! **Each logical CPU has one event, which moves when the sibling wakes.** A thread's speed changes whenever its
+//! sibling starts or stops. Each busy logical CPU has one pending event, not a list of completions per world. The event
+//! is the end of the work, of the guest slice or of the quantum, whichever is first. When the sibling changes, the
+//! thread's account is settled at the old speed, and its event moves. Each change costs two settlements and one move,
+//! independent of the host's size.
 
 mod balance;
 mod bandwidth;

@@ -1,4 +1,6 @@
 //! Hosts, worlds and groups of vCPUs: the state of processors, what others may read and set of it.
+//!
+//! **Charging reads the CPU, not the VM.** The logical CPU stores whether limits or memory traffic need metering.
 
 use super::memory::{HostMemory, VmMemory};
 use crate::budget::Limit;

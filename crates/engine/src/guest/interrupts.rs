@@ -1,4 +1,8 @@
 //! Processes become runnable, and vCPUs switch between them.
+//!
+//! **Wake-up interrupts wait for a descheduled vCPU.** The end of an I/O interrupts the vCPU on which its process last
+//! ran. If that vCPU is ready or co-stopped, the process stays invisible to the guest until it runs again. Without this
+//! rule, a guest would avoid a descheduled vCPU, although a guest cannot see that the vCPU is descheduled.
 
 use super::guests::{Guests, Phase};
 use crate::ids::{Id, ProcessId};

@@ -1,4 +1,9 @@
 //! What the result of an island depends on, as a hash: results are kept under it.
+//!
+//! **The key of a result covers all its inputs.** The key of an island is a hash of the build (the sources of all
+//! crates of a run), the simulated time, and the named contents of the island. The key does not include the other hosts
+//! of the cluster (`islands/key.rs`). A what-if that changes one host therefore simulates only that host. The bytes of
+//! a replication name their build, and a different build rejects these bytes.
 
 use super::Islands;
 use crate::measure::BUILD;

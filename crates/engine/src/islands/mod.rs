@@ -12,6 +12,24 @@
 //! | `cut.rs` | which hosts share something |
 //! | `key.rs` | what the result of an island depends on, as a hash |
 //! | `merge.rs` | from the islands' replications to that of the scenario |
+//!
+//! **Only points, replications and islands run in parallel.** An island is one thread. The threads of a parallel event
+//! loop would have to agree on the order of events. Such a loop would gain less time than running the next island or
+//! replication in parallel.
+//!
+//! **Islands.** A cluster without shared storage is a sum of hosts. If a thousand hosts are simulated together, the
+//! data of each event are rarely in the cache. If hosts are simulated separately, the calendar and memory of each host
+//! stay in the cache. An event therefore has about the same cost in any cluster, and islands use all threads. Two hosts
+//! are in one island if their VMs use the same array or pool, or if both are nodes of one pool. Two hosts are also in
+//! one island if one failure names both, or if VMs restart or migrate in their cluster (`islands/cut.rs`).
+//!
+//! **One island stays on one core.** Hosts of a pool could run independently for as long as a message takes (50 us by
+//! default). For a pool of 100 nodes and 2,000 VMs, a trace has 15.8 events in such a window. Two cores would be at
+//! most 1.54 times as fast. This bound includes a barrier of 0.13 us between two spinning threads, but not the cost of
+//! messages. With a barrier of 1 us, two cores would be at most 1.2 times as fast. A pool of four nodes has 2.7 events
+//! in a window. Two cores would simulate such a pool more slowly than one core. The engine also has no lookahead: a
+//! sender reserves the receiver's port, and equal disks of a pool draw from one random stream. The second core runs
+//! other islands, replications and points.
 
 mod cut;
 mod key;

@@ -19,6 +19,14 @@
 //! | `balance.rs` | clusters are balanced, and rules mended |
 //! | `history.rs` | what happened: moves, outages, VMs without a place |
 //! | `build.rs` | from an island to all of these |
+//!
+//! **Decision and action are separate.** `movement/` handles failures, restarts, migrations, maintenance and balancing,
+//! and issues orders to the event loop. The policies are in `models/{restart,migration,balancing}` and have no clock,
+//! so that published timelines can be tested by hand.
+//!
+//! **Movement decides, the event loop executes.** `movement` knows hosts, rules and sizes, and issues orders.
+//! `movement` does not use guests or processors, and makes three queries to running VMs. One file, `site.rs`, decides
+//! the allowed hosts of VMs for restarts, migrations, maintenance and balancing.
 
 mod balance;
 mod build;

@@ -13,6 +13,10 @@
 //! | `fault.rs`, `waiting.rs` | bursts that miss pages, and who waits for them |
 //! | `host.rs`, `tenant.rs`, `pages.rs` | a host; a VM on it; where its pages are |
 //! | `measured.rs` | sums over time, and results |
+//!
+//! **Reclaimed memory is found at the end of a burst.** The number of missed pages follows from the work of the burst
+//! and the reclaimed part of active pages. Fractions are carried over, so no random numbers are needed. VMs without
+//! missed pages cost one branch, and a host with enough memory has no event.
 
 mod fault;
 mod host;

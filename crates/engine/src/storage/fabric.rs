@@ -2,6 +2,11 @@
 //!
 //! A path is chosen when an I/O leaves its host and kept until it is back. Most LUNs have one path, which is known
 //! beforehand; for the others see `multipath.rs`.
+//!
+//! **Links and flash channels need no event.** For a first-come-first-served link or channel, the engine can calculate
+//! the completion time of an operation on arrival. Frames of one command cross both ports of the command at the same
+//! time. An I/O that hits the array's cache therefore costs four events: the worker's CPU, the I/O thread, the array's
+//! answer and the return path.
 
 use super::multipath::{Health, LunPaths, Taken};
 use super::port::{ArrayPath, Port};

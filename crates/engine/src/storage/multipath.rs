@@ -3,6 +3,10 @@
 //! **Mechanism.** An I/O keeps its path until it is back. If a port of the path has failed meanwhile, its answer is
 //! lost, and it is sent again, by the path that the policy then chooses, `timeout` after the failure. While no path
 //! works, I/Os wait. **Invariant.** An I/O holds a slot of the port that it has chosen, and of no other.
+//!
+//! **A path is a stage of the route only if there is a choice.** With one path, a route ends in its port.
+//! With several paths, or ports that fail, it ends in a stage that chooses a path and takes a slot of its port. After a
+//! lost answer, the I/O returns to that stage. *Enforced by* `crates/engine/tests/array_paths.rs` and `life.rs`.
 
 use super::port::ArrayPath;
 use super::queue::Fifo;

@@ -2,6 +2,11 @@
 //!
 //! Records are kept in a slab and used again, so that a run allocates nothing for an I/O. A record holds what every I/O
 //! has. What only one component needs of it lives in that component's own [`PerIo`] table, under the same number.
+//!
+//! **A copy is two I/Os of one record.** A VM that copies has virtual disks at both ends. When the read returns, the
+//! worker handles the record again and sends it to the disk of the other end. One function (`VmGroup::ends`) locates
+//! virtual disks for placement, checks, islands, pools and LUNs. For other I/Os, this design costs one comparison with
+//! the purpose of the I/O profile (all, a read, a write).
 
 use crate::clock::{Clock, Event};
 use crate::ids::{DiskId, HostId, Id, IoId, IoThreadId, PoolId, ProcessId, VdiskId, WorkerId};

@@ -1,6 +1,10 @@
 //! What the families of hypervisors decide differently, one folder each. [`model`] is the only place that asks for the
 //! family; everything else asks the object that it returns. `interface.rs` says what a family decides; `esxi/`,
 //! `linux/` and `bare_metal/` are the families.
+//!
+//! **A hypervisor is an object, and a storage product too.** A hypervisor has its family's rules of CPU, NUMA, memory,
+//! controllers, protocols and migration. Other code asks the object, or the facts beside the kind in
+//! `crates/cluster/src/spec`. No answer has a default: the compiler asks a new family for each.
 
 pub mod bare_metal;
 pub mod esxi;

@@ -9,6 +9,10 @@
 //! | `pre_copy.rs` | passes over what was written since the last one, and when the VM may switch |
 //! | `convergence.rs` | slowing down a VM that writes too fast; running it without all of its memory |
 //! | `link.rs` | shares of the links, and the CPU that sending takes |
+//!
+//! **A migration is a flow, not a time.** The passes of a migration share links with other migrations. They also depend
+//! on the CPU time that the VM really got. The duration is therefore known only at the end. The calendar has one event
+//! per pass.
 
 pub mod convergence;
 pub mod link;

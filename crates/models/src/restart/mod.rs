@@ -9,6 +9,9 @@
 //! | `fdm.rs` | vSphere HA (Fault Domain Manager) |
 //! | `proxmox.rs` | Proxmox HA |
 //! | `masakari.rs` | OpenStack Masakari |
+//!
+//! **A restart policy is a table of facts** for one automaton, because HA types differ only in times, numbers and
+//! order. A balancing policy is a function from loads to moves.
 
 mod facts;
 mod fdm;

@@ -14,6 +14,10 @@
 //!
 //! **Assumptions.** Writes are uniform over the region, which is in one piece on the disk. What is written while the
 //! disk passes a line waits for the next sweep.
+//!
+//! **A write buffer of vSAN is an amount, not a map.** Dirty data are a share of the written data, so a buffer of
+//! terabytes needs only a few numbers. Closed formulas give the rates of overwriting and sweeping
+//! (`models/storage/destaging.rs`).
 
 /// Distinct places among `writes` to `places`, on average: those of them that a buffer keeps which is overwritten in
 /// place.

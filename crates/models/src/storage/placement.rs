@@ -11,6 +11,9 @@
 //!
 //! **Assumptions.** What is lost goes to that one of two random devices in a domain without a copy which has fewer
 //! groups for its capacity.
+//!
+//! **Placement groups instead of chunks.** Data are placed by groups of chunks, about a hundred per device. A petabyte
+//! therefore needs no more memory than a terabyte, and failures and rebuilding are exact for groups.
 
 /// Groups that each device has on average; a small pool has as many groups as it has chunks.
 pub const GROUPS_PER_DEVICE: usize = 100;

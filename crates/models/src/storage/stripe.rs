@@ -21,6 +21,10 @@
 //!
 //! **Assumptions.** Fragments are not cached between requests. The client's way takes a request to begin where a
 //! fragment does. Of a write that fills some stripes and touches others, each stripe goes its own way.
+//!
+//! **Reads and writes of a code are a pure function of size, place and missing members** (`models/storage/stripe.rs`).
+//! The engine only executes these reads and writes. For Ceph, a record of the primary is between a request and its
+//! legs. This record is the client of the legs. Legs, journals and failures therefore do not depend on the primary.
 
 /// How parity is made for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

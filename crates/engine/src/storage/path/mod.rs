@@ -18,6 +18,14 @@
 //! | `luns.rs` | who uses which LUNs and pools from which host |
 //! | `power.rs` | VMs that are powered off and on, and come to another host |
 //! | `build.rs` | from a scenario to all of these |
+//!
+//! **Helper worlds are in the I/O path.** Schedulable worlds do the hypervisor's work for a burst before the burst's
+//! delay begins. Helper worlds compete with vCPUs. A host whose vCPUs alone fit its threads therefore still shows ready
+//! and co-stop.
+//!
+//! **I/O threads and services are worlds.** The CPU of its VMkernel world or I/O thread limits a virtual controller.
+//! The cost of a pool on its hosts, and its contention with VMs there, come from the same scheduler. Hyperconverged and
+//! two-layer differ only in placement.
 
 mod build;
 mod controller;

@@ -8,6 +8,10 @@
 //! they are swept, or with all that is ever written if that is less. Until measuring begins, every write and every
 //! visit of a sweep counts several times, so that a visit moves a fixed small part of the buffer. The level then
 //! reaches its steady state, or the brim, in thousands of I/Os instead of millions. From then on each counts once.
+//!
+//! **Slow levels settle during the warm-up.** Until the warm-up ends, each write counts several times. A buffer that
+//! takes hours to fill therefore settles in seconds (`storage/pool/buffer.rs`). After the warm-up, each write counts
+//! once.
 
 use super::super::queue::Fifo;
 use super::super::request::Requests;

@@ -33,6 +33,11 @@
 //! - `networks.rs`: networks that a pool has of its own: between nodes, and between racks
 //! - `report.rs`: what the report says about a pool
 //! - `build.rs`: from a scenario to its pools
+//!
+//! **A pool has layouts, and the numbers of groups continue over all layouts.** A policy's data are in groups with its
+//! width and code. A request finds its layout by its virtual disk, and everything else by the group's number. With one
+//! layout, the search for the layout costs one comparison. *Enforced by*
+//! `a_policy_that_all_name_is_the_pools_own_redundancy`.
 
 mod back_end;
 mod buffer;

@@ -2,6 +2,9 @@
 //! or sites.
 //!
 //! Nodes are dealt to racks in turn, and so are clients that are no nodes.
+//!
+//! **Only pools with separate networks check them** (`pool/networks.rs`): the sender marks its traffic as client or
+//! node traffic.
 
 use crate::storage::port::Port;
 use hypertwin_cluster::StoragePool;

@@ -6,6 +6,9 @@
 //!
 //! **Assumptions.** Any system places its threads as Linux does. One that was given fewer CPUs has the first ones: the
 //! first threads of all cores, node after node, then the second threads.
+//!
+//! **A host without hypervisor is a separate family.** `hypervisor: none` has one system and no helper worlds. The cost
+//! of virtualisation is the difference between a host with a hypervisor and a host without a hypervisor.
 
 use super::interface::HypervisorModel;
 use super::linux::{self, scheduler::LinuxScheduler};

@@ -23,6 +23,12 @@
 //! their memory, stays.
 //!
 //! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
+//!
+//! **Ready queues per NUMA node in ESXi, per logical CPU in Linux.** ESXi moves waiting worlds between the CPUs of a
+//! node within milliseconds. In the model an idle CPU takes a world from its node at once, so the published L2, L3 and
+//! package balancing periods have no effect. Worlds with an affinity have a queue per set of CPUs, and helper worlds
+//! one queue for the host. Linux itself has one queue per CPU, and the unfairness between these queues is part of the
+//! model.
 
 use super::vnuma::home_rules;
 use crate::cpu_set::CpuSet;

@@ -22,6 +22,11 @@
 //! a slice ends there: it takes the core if it is owed more than both.
 //!
 //! **Valid** for fair-class tasks on 6.6 and later; no real-time class.
+//!
+//! **Flattened group weights on Linux.** A VM's cgroup weight is divided among its threads, instead of a tree of queues
+//! per CPU. The weight of a thread depends on the recent activity of the other threads. It is recalculated when a
+//! thread is queued or picked, and at a tick. This division gives the same long-run shares for a fraction of the cost.
+//! [linux-scheduler](models/linux-scheduler.md) lists the differences.
 
 use super::domains::{Balancer, MIGRATION_COST_NS};
 use super::load_average::LoadAverage;

@@ -24,6 +24,9 @@
 //! once and at no cost, SATA and SAS drives never do; the buffer is 4 MiB. Sheets are measured at depth 32 (SATA), 128
 //! (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in proportion to sequential ones,
 //! or to random reads.
+//!
+//! **A flush is an event of its first write.** The other writes wait at the disk and complete with the first write.
+//! Group commit needs no record and no event of its own.
 
 use super::extras::WriteCache;
 use super::operation::Operation;

@@ -17,6 +17,10 @@
 //!
 //! **Assumptions.** Places are uniform over the disk; no zones, no failures. The engine takes operations of hard disks
 //! first come, first served and lets reordering show in their times.
+//!
+//! **A data sheet becomes channels and a controller once, when a run is built.** The cost of an operation is then a few
+//! multiplications for any drive. Features of some drives (flushes, write caches, stalls) are in a separate box, which
+//! other drives never access.
 
 mod extras;
 mod flash;

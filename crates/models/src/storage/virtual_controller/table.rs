@@ -29,6 +29,10 @@
 //!   5.0
 //! - an interrupt: 8,000; assumed: exit, injection and handler. For a device that the guest drives itself: in its 9,100
 //! - Windows: 2,500 more than Linux; assumed: half of the bound of 5.1 over NVMe of Linux
+//!
+//! **The cost of a request is a table of versions and kinds**, `models/storage/virtual_controller/table.rs`. Each
+//! figure has its source. A controller's queues are distributed over worlds, which are created like helpers. A VM keeps
+//! one number of such worlds for the whole run. The host on which the VM needs the most worlds determines this number.
 
 use hypertwin_cluster::{ControllerKind, GuestKind};
 
