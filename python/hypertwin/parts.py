@@ -1635,8 +1635,8 @@ class PoolService(TypedDict, total=False):
     `ceph.cpu_factor`. A quantity such as `20ms`.
     """
     cv: float
-    """Variation of the CPU time of operations of one kind: coefficient of variation, at the same mean. 0 makes
-    all cost the same. The default is an assumption: an operation now and then meets compaction, locks or page
+    """Coefficient of variation of the CPU time of an operation, at the same mean. Default: 0, all operations of
+    a kind cost the same. Above 0, tails are longer: an operation now and then meets compaction, locks or page
     faults.
     """
     core_bandwidth: Bandwidth

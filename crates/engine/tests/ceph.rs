@@ -37,7 +37,6 @@ fn base(nodes: u32, more: Value) -> Value {
         "storage": {"pool": {
             "kind": "ceph", "nodes": "node", "deployment": "two-layer", "stored": "10 GiB",
             "ceph": {"release": "reef"}, "devices": {"kind": "nvme", "per_node": 1, "capacity": "1 TB"},
-            "service": {"cv": 0},
         }},
     });
     merge(&mut text, more);

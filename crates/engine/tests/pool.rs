@@ -46,7 +46,7 @@ fn base(nodes: u32, more: Value) -> Value {
         }},
         "storage": {"pool": {
             "kind": "mirrored-mesh", "nodes": "node", "deployment": "mixed", "stored": "100 GiB",
-            "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"}, "service": {"cv": 0},
+            "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"},
         }},
     });
     merge(&mut text, more);

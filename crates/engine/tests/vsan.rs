@@ -35,7 +35,7 @@ fn hybrid(nodes: u32, more: Value) -> Value {
             "kind": "vsan", "nodes": "node",
             "devices": {"kind": "hdd-10k", "per_node": 4, "capacity": "900 GB"},
             "flash": {"kind": "nvme", "per_node": 1, "capacity": "400 GB"},
-            "vsan": {"architecture": "osa"}, "service": {"cv": 0},
+            "vsan": {"architecture": "osa"},
         }},
     });
     merge(&mut text, more);

@@ -347,8 +347,9 @@ pub struct PoolService {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
     pub cpu_per_io: Option<Duration>,
-    /// Variation of the CPU time of operations of one kind: coefficient of variation, at the same mean. 0 makes all
-    /// cost the same. The default is an assumption: an operation now and then meets compaction, locks or page faults.
+    /// Coefficient of variation of the CPU time of an operation, at the same mean. Default: 0, all operations of a kind
+    /// cost the same. Above 0, tails are longer: an operation now and then meets compaction, locks or page faults.
+    #[serde(skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0, max = 20.0))]
     pub cv: f64,
     /// Payload that one core moves per second at nominal clock, in a service or client: copies, checksums, packets.
@@ -378,7 +379,7 @@ impl Default for PoolService {
     fn default() -> Self {
         Self {
             cpu_per_io: None,
-            cv: 2.0,
+            cv: 0.0,
             core_bandwidth: Bandwidth::from_bytes_per_s(4_000_000_000),
             threads: None,
             threads_per_device: 1,
