@@ -86,11 +86,8 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         ns_per_byte,
     };
     let cpu = cpu(spec, product);
-    let coding: Vec<Coding> = data
-        .layouts
-        .iter()
-        .map(|layout| Coding::of(layout.redundancy, spec, first))
-        .collect();
+    let coding = |layout: &Layout| Coding::of(layout.redundancy, spec, first);
+    let coding: Vec<Coding> = data.layouts.iter().map(coding).collect();
     let cycles = match spec.client.cpu_per_io {
         None => (product.client_cycles)(spec),
         Some(_) => 0.0,
@@ -102,11 +99,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         operation: cost(cpu.component_ns),
         osd: product.has_osds.then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
     };
-    let spread = Spread::new(
-        spec.service.cv,
-        Stream::named(site.seed, &format!("storage/{name}/services")),
-    );
-    let mut services = Services::new(costs, spread);
+    let mut services = Services::new(costs, Spread::new(spec.service.cv, name, site.seed));
     let is_flash = Drive::of(spec.devices.kind, spec.devices.device.as_deref(), site.island.devices)
         .kind()
         .is_flash();

@@ -50,11 +50,11 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Factors with a mean of 1 and this coefficient of variation.
-    pub fn new(cv: f64, stream: Stream) -> Self {
+    /// Factors with a mean of 1 and this coefficient of variation, for a pool's services.
+    pub fn new(cv: f64, pool: &str, seed: u64) -> Self {
         Self {
             factor: Draw::new(WHOLE, cv),
-            stream,
+            stream: Stream::named(seed, &format!("storage/{pool}/services")),
         }
     }
 
