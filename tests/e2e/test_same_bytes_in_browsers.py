@@ -22,7 +22,7 @@ from hypertwin.judgement.answer import answer
 from hypertwin.model_error.carried import Carrier, table_of
 from hypertwin.scenario import Scenario, load
 
-MODULE = ROOT / "python" / "hypertwin" / "report" / "core.wasm"
+MODULE = ROOT / "python" / "hypertwin" / "show" / "core.wasm"
 
 SHORT = {"run.duration": "1 s", "run.warmup": "500 ms"}
 
