@@ -118,7 +118,7 @@ def check_files(wheel: Path) -> None:
         (metadata,) = [name for name in names if name.endswith("dist-info/METADATA")]
         text = archive.read(metadata).decode()
     assert {name for name in names if name.startswith("hypertwin/library/")} - LIBRARY == {
-        f"hypertwin/library/{module}.py" for module in ("__init__", "example", "starter")
+        "hypertwin/library/__init__.py"
     }
     assert names >= LIBRARY | {"hypertwin/py.typed", "hypertwin/show/page.js", "hypertwin/show/page.css"}
     browser_core()
