@@ -4,9 +4,10 @@
 //! operations, not schedulers. The pool sets aside the idle threads of a queue that has used up its quota. Queues
 //! without a quota therefore need no check.
 //!
-//! **Operations of a kind may vary in CPU time, at the same mean** (`service.cv`). Storage operations are well described
-//! by a hyperexponential of two phases (Wajahat et al., Performance Evaluation 142, 2020), as `Draw` has above 1. The
-//! default is 0: with 2, published tails under load are nearer, but that of one write at a time is three times too long.
+//! **Operations of a kind may vary in CPU time, at the same mean** (`service.cv`). Storage operations are well
+//! described by a hyperexponential of two phases (Wajahat et al., Performance Evaluation 142, 2020), as `Draw` has
+//! above 1. The default is 0: with 2, published tails under load are nearer, but that of one write at a time is three
+//! times too long.
 
 use super::qos::{Next, Waiting};
 use crate::budget::Limit;
