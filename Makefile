@@ -61,11 +61,11 @@ lint-python: $(STAMPS)/packages
 	@scripts/step "python style" $(BIN)/ruff check --quiet --output-format concise .
 	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
 	@scripts/step "python types" $(BIN)/mypy --no-error-summary
-	@scripts/step "rooms" $(BIN)/lint-imports --no-cache
 	@scripts/step "words" $(BIN)/python scripts/check_words.py
 	@scripts/step "page" $(BIN)/python scripts/check_page.py
 
 lint-core: checked-core
+	@scripts/step "rooms" $(BIN)/lint-imports --no-cache
 	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "stub of the core" $(BIN)/python -m mypy.stubtest hypertwin._core
 	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py
