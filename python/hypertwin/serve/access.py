@@ -195,9 +195,9 @@ class Guard:
             raise RefusedError(403, "a request without the origin of this server")
 
     def _enter(self, scope: MutableMapping[str, Any]) -> str:
-        """Return the cookie for the token in the address. Raises RefusedError."""
+        """Return the cookie for the token in the address, or for a browser that has it already. Raises RefusedError."""
         given = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token", "")
-        if not self.door.admit(given):
+        if not (self.door.admit(given) or self.door.knows(_values(scope, b"cookie"))):
             raise RefusedError(401, "the token is wrong or was used: start `hypertwin serve` again for a new address")
         return f"{self.door.cookie}={self.door.session}; HttpOnly; SameSite=Strict; Path=/"
 
