@@ -29,6 +29,7 @@ OF_DRIVES = {
 
 OF_CEPH = {
     "cycles of Luminous over Reef",
+    "cycles of krbd",
     "cycles of a gateway of Ceph",
     "cycles of a message of Ceph",
     "cycles of a byte in a message of Ceph",
