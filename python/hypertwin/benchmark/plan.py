@@ -190,7 +190,7 @@ class _Reader(Fields):
             limits=limits,
             guards=self._amounts(data.get("guards"), "guards", GUARD_KEYS),
             telemetry=self._server(data.get("telemetry")),
-            seed=int(self._whole(data.get("seed"), 0, 2**53 - 1, "seed") or 1),
+            seed=self._seed(data.get("seed")),
             description=str(data.get("description") or ""),
             text=self.text,
         )
@@ -409,6 +409,10 @@ class _Reader(Fields):
         if found is not None and found != int(found):
             self.wrong("wrong-type", path, shown(value), f"a whole number, {low} to {high}", "write a whole number")
         return found
+
+    def _seed(self, value: object) -> int:
+        found = self._whole(value, 0, 2**53 - 1, "seed")
+        return 1 if found is None else int(found)
 
     def _name(self, value: object, path: str, hint: str) -> str:
         if value is None:

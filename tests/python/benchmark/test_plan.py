@@ -46,6 +46,7 @@ def test_repeats_have_different_orders_of_the_same_steps():
     assert orders[1] == orders[0][::-1]
     assert all(sorted(order) == sorted(orders[0]) for order in orders)
     assert orders == [[step.name for step in plan.order(repeat)] for repeat in range(4)]
+    assert [read(GOOD + more).seed for more in ("", "seed: 0", "seed: 3")] == [1, 0, 3]
     assert orders[2] != [step.name for step in read(GOOD + "seed: 3").order(2)] or orders[3] != orders[2]
 
 
