@@ -178,7 +178,8 @@ def test_only_one_job_of_a_drive_was_calibrated_for_synchronous_writes():
 
 
 def test_only_the_longest_studies_are_left_to_the_page_of_all_figures():
-    large = ["ceph-1tib", "ceph-erasure-code", "ceph-hci-quincy-reef", "ceph-rhcs-all-flash", "ceph-threads-per-osd"]
+    large = ["ceph-1tib", "ceph-erasure-code", "ceph-hci-quincy-reef"]
+    large += ["ceph-pacific-quincy", "ceph-rhcs-all-flash", "ceph-threads-per-osd"]
     assert [name for name in studies.names() if studies.find(name).slow] == [*large, "scaled-sysbench"]
 
 
