@@ -1,4 +1,4 @@
-"""Types of what the core tells, made from its own tables: members of scenarios."""
+"""Types of what the core tells, made from its own tables: members of scenarios, and metrics of VMs in documents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,29 @@ class Member:
 def modules() -> dict[Path, str]:
     """Every generated file and what it must contain."""
     classes = "\n".join([HEAD, *_classes(json.loads(_core.classes()))])
-    return {PACKAGE / "members.py": formatted(classes)}
+    return {PACKAGE / "members.py": formatted(classes), PACKAGE / "documents" / "vm_metrics.py": formatted(_metrics())}
+
+
+METRICS_HEAD = '''\
+"""Metrics of a VM in the output of `hypertwin simulate`. Generated from the table of the engine by `make docs`."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class VmMetrics(TypedDict):
+    """Metrics of a VM, or of a group: means of its VMs, or sums. Percentages are per vCPU."""
+
+'''
+
+
+def _metrics() -> str:
+    fields = []
+    for each in json.loads(_core.metrics()):
+        fields.append(f"    {each['key']}: float\n{doc(each['definition'], 4).rstrip()}")
+        fields += [f"    {each['half_width']}: float | None"] if each["half_width"] else []
+    return METRICS_HEAD + "\n".join(fields)
 
 
 def _classes(classes: list[Mapping[str, Any]]) -> Iterator[str]:

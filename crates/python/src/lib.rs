@@ -382,6 +382,12 @@ fn aggregate(replications: Vec<Py<Replication>>, brief: bool) -> PyResult<String
     json(&report)
 }
 
+/// The metrics of VMs with their definitions, as a JSON list in the order of reports.
+#[pyfunction]
+fn metrics() -> PyResult<String> {
+    json(&hypertwin_engine::VM_METRICS)
+}
+
 /// The bands of all metrics used to judge a point, as a JSON list.
 #[pyfunction]
 fn bands() -> PyResult<String> {
@@ -509,5 +515,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lab_context_switch, module)?)?;
     module.add_function(wrap_pyfunction!(lab_experiment, module)?)?;
     module.add_function(wrap_pyfunction!(aggregate, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics, module)?)?;
     module.add_function(wrap_pyfunction!(bands, module)?)
 }
