@@ -67,6 +67,20 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
     assert pool.redundancy == language.redundancy("replicas-3:2")
 
 
+@pytest.mark.parametrize(
+    ("ha", "is_on"),
+    [
+        ({}, None),
+        ({"admission": True}, None),
+        ({"policy": "fdm"}, True),
+        ({"policy": "fdm", "enabled": False}, False),
+        ({"enabled": True}, True),
+    ],
+)
+def test_a_named_type_of_ha_is_on(ha: dict[str, object], is_on: bool | None) -> None:
+    assert scenario.loads(TEXT, {"clusters.default.ha": ha}).inventory.cluster["default"].ha is is_on
+
+
 def test_members_are_numbered_where_there_are_several() -> None:
     assert [language.member_names("db", count) for count in (0, 1, 2)] == [[], ["db"], ["db-1", "db-2"]]
 

@@ -375,7 +375,7 @@ fn cluster(name: &str, cluster: Option<&Cluster>) -> ClusterMember {
         name: name.to_owned(),
         label: known.label,
         datacenter: known.datacenter,
-        ha: ha.enabled.or(ha.policy.map(|_| true)),
+        ha: ha.is_on(),
         admission_control: ha.admission,
         failures: ha.failures,
         evc: known.evc,

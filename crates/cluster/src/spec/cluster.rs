@@ -112,6 +112,11 @@ pub struct HighAvailability {
 }
 
 impl HighAvailability {
+    /// True if HA restarts VMs of a failed host, as set, or because an HA type is named. `None` if unknown.
+    pub fn is_on(&self) -> Option<bool> {
+        self.enabled.or(self.policy.map(|_| true))
+    }
+
     /// True if HA restarts VMs of a failed host in a simulation.
     pub fn restarts(&self) -> bool {
         self.policy.is_some() && self.enabled != Some(false)
