@@ -123,6 +123,7 @@ page: browser-core ## build the core for pages, then their script and style from
 	@$(BIN)/python scripts/check_page.py --write
 
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
+	@$(BIN)/python scripts/member_types.py
 	@$(BIN)/python scripts/generate_docs.py
 
 evidence: $(STAMPS)/core ## run every study, at most fifteen minutes of CPU, and write docs/evidence.md

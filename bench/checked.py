@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from clusters import GIB, MEMORY_LIMIT, NOWHERE, Made
 from tests.python.plan.placement.checker import PRIORITIES, World, wrong_certificate
 
-from hypertwin.language import Rule
+from hypertwin.members import Rule
 
 WRONG_BY = 1e-6
 """Part of a value that it may be off by."""

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from hypertwin.language import UNKNOWN_SOURCE, Host, MeasuredHost, MeasuredVm, Vm
+from hypertwin.language import Host, Vm
+from hypertwin.members import MeasuredVm
 from hypertwin.plan.placement.problem import Problem, Rule
 
 SIZES = ((16, 400), (34, 805), (64, 2_000), (128, 5_000))
@@ -305,11 +306,9 @@ def beside(made: Made, seed: int, spare: int) -> Made:
 
 def _host(host: HostMade) -> Host:
     """As the core tells of it."""
-    none = dict.fromkeys(MeasuredHost.__dataclass_fields__)
     return Host(
         name=host.name,
         group=host.name,
-        label=None,
         cluster="default",
         hypervisor="esxi-8.0",
         family="esxi",
@@ -328,23 +327,14 @@ def _host(host: HostMade) -> Host:
         hypervisor_memory_bytes=0,
         storage_memory_bytes=0,
         processors=2,
-        cpu_model=None,
-        hyper_threading_available=None,
-        power_policy=None,
-        evc=None,
-        evc_most=None,
-        measured=MeasuredHost(**none),
     )
 
 
 def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
     """As the core tells of it."""
-    none = dict.fromkeys(MeasuredVm.__dataclass_fields__)
-    measured = {**none, "over_s": 30 * 86_400.0, "cpu_mhz": float(vm.mhz), "cpu_p95_mhz": float(vm.mhz)}
     return Vm(
         name=vm.name,
         group=vm.name,
-        label=None,
         host="" if at == NOWHERE else hosts[at].name,
         cluster="default",
         host_is_given=True,
@@ -354,9 +344,7 @@ def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
         memory_touched_bytes=vm.memory_gib * GIB,
         memory_reservation_bytes=0,
         reservation_hz=0,
-        limit_hz=None,
         shares=1_000.0 * vm.vcpus,
-        cores_per_socket=None,
         cpu_hot_add=False,
         has_affinity=False,
         restart_priority="medium",
@@ -364,14 +352,10 @@ def _vm(vm: VmMade, hosts: tuple[HostMade, ...], at: int) -> Vm:
         live_migration=True,
         host_groups=tuple(host.name for host in hosts if host.holds(vm)),
         storage_appliance=False,
-        guest_os=None,
         products=(),
-        array=None,
-        pool=None,
         vdisks=0,
         policies={},
-        measured=MeasuredVm(**measured),  # type: ignore[arg-type]
-        source=UNKNOWN_SOURCE,
+        measured=MeasuredVm(over_s=30 * 86_400.0, cpu_mhz=float(vm.mhz), cpu_p95_mhz=float(vm.mhz)),
     )
 
 

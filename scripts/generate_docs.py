@@ -1,4 +1,4 @@
-"""`make docs`: write what is generated from code: pages under docs/, the types of scenarios, and those of pages."""
+"""`make docs`: write what is generated from code: pages under docs/, and types of scenarios, members and pages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import api_page
 import completions
+import member_types
 import notebook
 import record_types
 import scenario_page
@@ -35,6 +36,7 @@ def pages() -> dict[Path, str]:
         DOCS / "symptoms.md": symptoms.to_markdown(),
         ROOT / "python" / "hypertwin" / "parts.py": scenario_types.module(),
         completions.PATH: completions.text(),
+        **member_types.modules(),
         **record_types.modules(),
         **typescript.modules(),
     }

@@ -32,7 +32,7 @@ MODULES = (
         "simulation",
         "space",
     ),
-    *("cost", "move", "telemetry", "vnuma"),
+    *("cost", "move", "telemetry", "vm_metrics", "vnuma"),
 )
 """Modules of documents that answers have."""
 

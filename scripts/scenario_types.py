@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hypertwin import _core
 from hypertwin.scenario import pool_presets
+from member_types import doc, formatted
 
 HEAD = '''\
 """The sections of a scenario as types, for editors and type checkers; at runtime they are plain dicts.
@@ -44,9 +43,7 @@ EXAMPLES = {
 def module() -> str:
     """The whole module, formatted."""
     schema: dict[str, Any] = json.loads(_core.schema_json())
-    parts = [HEAD, *_Types(schema).all()]
-    ruff = [sys.executable, "-m", "ruff", "format", "--quiet", "-"]
-    return subprocess.run(ruff, input="\n".join(parts), stdout=subprocess.PIPE, text=True, check=True).stdout
+    return formatted("\n".join([HEAD, *_Types(schema).all()]))
 
 
 def _literal(values: Sequence[object]) -> str:
@@ -81,13 +78,13 @@ class _Types:
         if name not in self.made:
             self.made[name] = ""  # its place is before its parts, and a part may be of its own type
             fields = "".join(
-                f"    {key}: {self._type(name, key, value)}\n{_doc(_description(self.schema, value), 4)}"
+                f"    {key}: {self._type(name, key, value)}\n{doc(_description(self.schema, value), 4)}"
                 for key, value in node["properties"].items()
             )
             if name in READ_FIRST:
                 key, kind, text = READ_FIRST[name]
-                fields += f"    {key}: {kind}\n{_doc(text, 4)}"
-            about = _doc(_description(self.schema, node), 4)
+                fields += f"    {key}: {kind}\n{doc(text, 4)}"
+            about = doc(_description(self.schema, node), 4)
             self.made[name] = f"\nclass {name}(TypedDict, total=False):\n{about}\n{fields}"
         return name
 
@@ -114,7 +111,7 @@ class _Types:
             return self._object(name, node)
         if name not in self.made:
             self.made[name] = (
-                f"\n{name}: TypeAlias = {self._type(name, '', node)}\n{_doc(_description(self.schema, node))}"
+                f"\n{name}: TypeAlias = {self._type(name, '', node)}\n{doc(_description(self.schema, node))}"
             )
         return name
 
@@ -125,18 +122,6 @@ def _description(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     text = " ".join((node.get("description") or target.get("description") or "").split())
     example = EXAMPLES.get(target.get("x-quantity", ""))
     return f"{text} A quantity such as {example}." if example and text else text
-
-
-def _doc(text: str, indent: int = 0) -> str:
-    """A docstring."""
-    if not text:
-        return ""
-    lead = " " * indent
-    escaped = text.replace("\\", "\\\\").replace('"""', "'''")
-    escaped = escaped[:-1] + '\\"' if escaped.endswith('"') else escaped
-    lines = textwrap.wrap(escaped, 116 - indent, initial_indent=f'{lead}"""', subsequent_indent=lead)
-    close = '"""' if len(lines) == 1 else f'\n{lead}"""'
-    return "\n".join(lines) + close + "\n"
 
 
 if __name__ == "__main__":

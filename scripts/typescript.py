@@ -18,6 +18,7 @@ SOURCES = {
     MODEL / "page.ts": ("python/hypertwin/documents/page.py",),
     MODEL / "simulation" / "document.ts": (
         "python/hypertwin/documents/simulation.py",
+        "python/hypertwin/documents/vm_metrics.py",
         "python/hypertwin/documents/space.py",
     ),
 }
@@ -35,7 +36,7 @@ def _module(sources: tuple[str, ...]) -> str:
     trees = [ast.parse((ROOT / source).read_text(encoding="utf-8")) for source in sources]
     head = _comment(ast.get_docstring(trees[0]) or "")
     head += f"\n// Generated from {' and '.join(sources)} by `make docs`: change that.\n"
-    return head + "".join(f"\n{part}" for tree in trees for part in _parts(tree.body))
+    return head + "".join(f"\n{part}" for part in _parts([each for tree in trees for each in tree.body]))
 
 
 def _parts(body: list[ast.stmt]) -> Iterator[str]:

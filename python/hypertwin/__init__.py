@@ -33,6 +33,7 @@ The rooms, from the command line down. Each uses only rooms below it (`[tool.imp
 | `files/` | reads without blocking; atomic writes; YAML |
 | `arguments.py`, `extras.py` | arguments of functions, checked; packages of extras |
 | `documents/`, `records/` | the JSON documents that commands print, as types |
+| `members.py` | hosts, VMs and other members of a scenario as classes, as the core has them |
 | `parts.py` | the sections of a scenario as types |
 | `naming.py`, `errors.py` | names typed by users, old and new; errors by code |
 """

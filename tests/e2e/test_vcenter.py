@@ -24,7 +24,7 @@ from hypertwin.ingest import formats, sources
 from hypertwin.ingest.inventory import Cluster, Inventory, Rule, Snapshots, VirtualDisk
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.vmware import vcenter_source, vsphere
-from hypertwin.language import SourceCluster
+from hypertwin.members import SourceCluster
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SAMPLES = 3

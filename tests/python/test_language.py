@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from hypertwin import _core, language, scenario
+from hypertwin import _core, language, members, scenario
 
 TEXT = """
 name: members
@@ -51,22 +51,6 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
         hypervisor_memory_bytes=0,
         storage_memory_bytes=0,
         processors=2,
-        cpu_model=None,
-        hyper_threading_available=None,
-        power_policy=None,
-        evc=None,
-        evc_most=None,
-        measured=language.MeasuredHost(
-            at=None,
-            over_s=None,
-            counter=None,
-            cpu_usage_pct=None,
-            cpu_p95_pct=None,
-            cpu_peak_pct=None,
-            memory_usage_pct=None,
-            ballooned_bytes=None,
-            swapped_bytes=None,
-        ),
     )
     assert [(vm.name, vm.group, vm.label, vm.host) for vm in found.vms] == [
         ("db-1", "db", "DB-1", "esx-1"),
@@ -81,6 +65,20 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
     pool = found.pool["pool"]
     assert (pool.groups, pool.hosts, pool.vms_on_nodes) == (("node",), ("node-1", "node-2", "node-3"), True)
     assert pool.redundancy == language.redundancy("replicas-3:2")
+
+
+@pytest.mark.parametrize(
+    ("ha", "is_on"),
+    [
+        ({}, None),
+        ({"admission": True}, None),
+        ({"policy": "fdm"}, True),
+        ({"policy": "fdm", "enabled": False}, False),
+        ({"enabled": True}, True),
+    ],
+)
+def test_a_named_type_of_ha_is_on(ha: dict[str, object], is_on: bool | None) -> None:
+    assert scenario.loads(TEXT, {"clusters.default.ha": ha}).inventory.cluster["default"].ha is is_on
 
 
 def test_members_are_numbered_where_there_are_several() -> None:
@@ -105,15 +103,15 @@ def test_facts_of_the_source_are_kept_as_written() -> None:
         "partitions": [{"free": "1 MiB"}],
     }
     vm = scenario.loads(TEXT, {"vms.svm.source": facts}).inventory.vm
-    assert vm["svm"].source == language.SourceVm(
+    assert vm["svm"].source == members.SourceVm(
         firmware="efi",
         tags=("shop",),
         disks=(
-            language.SourceDisk(label="Hard disk 1", capacity_bytes=40 << 30, raw="physical", path=""),
-            language.SourceDisk(),
+            members.SourceDisk(label="Hard disk 1", capacity_bytes=40 << 30, raw="physical", path=""),
+            members.SourceDisk(),
         ),
         networks=(),
-        partitions=(language.SourcePartition(free_bytes=1 << 20),),
+        partitions=(members.SourcePartition(free_bytes=1 << 20),),
     )
     assert vm["db-1"].source is language.UNKNOWN_SOURCE
 

@@ -14,7 +14,7 @@
 //! | `quantity`, `redundancy`, `names` | values with units; replicas and erasure codes; names of group members |
 //! | `storage_memory` | memory that pools occupy on their nodes |
 //! | `placement`, `inventory` | the host of each VM; every host, VM and pool by name |
-//! | `source_facts` | facts of the source system about a VM, in the inventory |
+//! | `record` | the form in which front ends read members, and their classes in Python |
 //!
 //! ```
 //! let text = r#"{
@@ -31,6 +31,9 @@
 // messages about values, which only the schema check writes
 #![cfg_attr(not(feature = "schema-check"), allow(dead_code))]
 
+#[macro_use]
+mod record;
+
 mod check;
 mod drives;
 mod inventory;
@@ -41,24 +44,23 @@ mod placement;
 mod quantity;
 mod redundancy;
 mod schema;
-mod source_facts;
 mod spec;
 mod storage_memory;
 
 pub use drives::{Drive, drives, misspelt_drive};
 pub use inventory::{
-    ClusterMember, DatastoreMember, HostMember, Inventory, MeasuredClusterFacts, MeasuredHostFacts, MeasuredVmFacts,
-    PoolMember, PoweredOffMember, RedundancyFacts, VmMember,
+    ClusterMember, DatastoreMember, HostMember, Inventory, PoolMember, PoweredOffMember, RedundancyFacts, RuleMember,
+    VmMember, classes,
 };
 pub use limits::Limits;
 pub use mistake::{Mistake, Reading};
 pub use names::member_names;
 pub use placement::fits;
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
+pub use record::{Class, Field, Flat, In, Plain, Record};
 pub use redundancy::{Redundancy, RedundancyError};
 pub use schema::options::HypervisorOptions;
 pub use schema::schema_json;
-pub use source_facts::{SourceDiskFacts, SourceFacts, SourcePartitionFacts};
 pub use spec::array::{ArrayCache, DiskKind, Disks, PathPolicy, Paths, Plugin, Protocol, Raid, StorageArray};
 pub use spec::ceph::{Ceph, CephClient, CephRelease, CephScheduler, MclockProfile};
 pub use spec::cluster::{

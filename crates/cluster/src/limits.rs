@@ -1,7 +1,6 @@
 //! Limits on scenarios: totals, so that a hostile or mistyped file cannot use up memory or time, and limits on single
 //! values for front ends.
 
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::quantity::base_units;
@@ -31,53 +30,55 @@ pub(crate) const IO_THREADS: u64 = 2_000_000;
 /// I/Os that workloads can keep outstanding in all, in parts of 512 KiB.
 pub(crate) const OUTSTANDING: f64 = 4_000_000.0;
 
-/// Maxima of a scenario, and defaults that advice compares with. Sizes are in bytes, clocks in Hz.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Limits {
-    /// Characters of `description`.
-    pub description: u64,
-    /// Groups of hosts.
-    pub host_groups: u64,
-    /// Groups of VMs.
-    pub vm_groups: u64,
-    /// Placement rules.
-    pub rules: u64,
-    /// Names in one placement rule.
-    pub rule_names: u64,
-    /// Hosts in all.
-    pub hosts: u64,
-    /// Logical CPUs of all hosts.
-    pub logical_cpus: u64,
-    /// vCPUs of all VMs.
-    pub vcpus: u64,
-    /// Sockets per host.
-    pub sockets: u64,
-    /// NUMA nodes per socket.
-    pub nodes_per_socket: u64,
-    /// Cores per socket.
-    pub cores_per_socket: u64,
-    /// Slowest nominal clock.
-    pub least_clock_hz: u64,
-    /// Fastest nominal clock.
-    pub clock_hz: u64,
-    /// Least memory of a VM, or of a host's NUMA node.
-    pub least_memory_bytes: u64,
-    /// Most memory of a VM, or of a host's NUMA node.
-    pub memory_bytes: u64,
-    /// vCPUs per VM.
-    pub vcpus_per_vm: u64,
-    /// Virtual storage controllers per VM.
-    pub controllers: u64,
-    /// Virtual disks per controller.
-    pub vdisks_per_controller: u64,
-    /// Default virtual disks per controller.
-    pub default_vdisks_per_controller: u64,
-    /// Default outstanding commands per LUN.
-    pub default_lun_depth: u64,
-    /// `dsnro`.
-    pub dsnro: u64,
-    /// Default minimum vCPUs at which ESXi shows a VM several NUMA nodes.
-    pub default_numa_vcpu_min: u64,
+records! {
+    /// Maxima of a scenario, and defaults that advice compares with. Sizes are in bytes, clocks in Hz.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Limits {
+        /// Characters of `description`.
+        pub description: u64,
+        /// Groups of hosts.
+        pub host_groups: u64,
+        /// Groups of VMs.
+        pub vm_groups: u64,
+        /// Placement rules.
+        pub rules: u64,
+        /// Names in one placement rule.
+        pub rule_names: u64,
+        /// Hosts in all.
+        pub hosts: u64,
+        /// Logical CPUs of all hosts.
+        pub logical_cpus: u64,
+        /// vCPUs of all VMs.
+        pub vcpus: u64,
+        /// Sockets per host.
+        pub sockets: u64,
+        /// NUMA nodes per socket.
+        pub nodes_per_socket: u64,
+        /// Cores per socket.
+        pub cores_per_socket: u64,
+        /// Slowest nominal clock.
+        pub least_clock_hz: u64,
+        /// Fastest nominal clock.
+        pub clock_hz: u64,
+        /// Least memory of a VM, or of a host's NUMA node.
+        pub least_memory_bytes: u64,
+        /// Most memory of a VM, or of a host's NUMA node.
+        pub memory_bytes: u64,
+        /// vCPUs per VM.
+        pub vcpus_per_vm: u64,
+        /// Virtual storage controllers per VM.
+        pub controllers: u64,
+        /// Virtual disks per controller.
+        pub vdisks_per_controller: u64,
+        /// Default virtual disks per controller.
+        pub default_vdisks_per_controller: u64,
+        /// Default outstanding commands per LUN.
+        pub default_lun_depth: u64,
+        /// `dsnro`.
+        pub dsnro: u64,
+        /// Default minimum vCPUs at which ESXi shows a VM several NUMA nodes.
+        pub default_numa_vcpu_min: u64,
+    }
 }
 
 impl Limits {

@@ -7,13 +7,13 @@ use hypertwin_cluster::{
     Adapters, AdmissionPolicy, ArrayCache, Arrivals, AsyncIo, Balancing, BalancingPolicy, Bandwidth, BlockShare, Bytes,
     Cluster, ControllerKind, Convergence, Datastore, Deployment, Device, DiskCache, DiskKind, DiskMode, Disks,
     Duration, Event, Failure, FailureDomain, Family, Firmware, Flushes, Frequency, GuestKind, GuestSystem,
-    HighAvailability, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm,
-    MemorySystem, Migration, Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin,
-    PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolNodes, PoolService, PowerPolicy, PoweredOff,
-    Protocol, RackLink, Raid, Rate, RawMapping, Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority,
-    RuleKind, RunSettings, RunTime, Scaling, Scenario, SchedulerOptions, Service, Shares, SourceCluster, SourceDisk,
-    SourceVm, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, Tools, VmGroup, Workload, WriteCache,
-    WritePath, schema_json,
+    HighAvailability, HostGroup, Hypervisor, HypervisorOverhead, In, LoadStep, MeasuredCluster, MeasuredHost,
+    MeasuredVm, MemorySystem, Migration, Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule,
+    Plugin, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolNodes, PoolService, PowerPolicy,
+    PoweredOff, Protocol, RackLink, Raid, Rate, RawMapping, Rebuild, Reclamation, Redundancy, RestartPolicy,
+    RestartPriority, RuleKind, RunSettings, RunTime, Scaling, Scenario, SchedulerOptions, Service, Shares,
+    SourceCluster, SourceDisk, SourceVm, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, Tools, VmGroup,
+    Workload, WriteCache, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -626,40 +626,24 @@ fn powered_off_vms_have_the_facts_of_vms_and_clusters_their_own() {
         panic!("one powered-off VM");
     };
     assert_eq!(
-        (
-            found.host.as_deref(),
-            found.cores_per_socket,
-            found.snapshot_count,
-            found.guest_os.as_deref()
-        ),
-        (Some("esx-1"), Some(2), Some(3), Some("Debian 12"))
-    );
-    assert_eq!(
-        (
-            found.shares,
-            found.reservation_hz,
-            found.limit_hz,
-            found.memory_reservation_bytes,
-            found.cpu_hot_add
-        ),
-        (2_000.0, 0, None, 0, false)
+        serde_json::to_value(In(found)).unwrap(),
+        json!({
+            "name": "old", "template": false, "vcpus": 2, "memory_bytes": 4_u64 << 30, "memory_reservation_bytes": 0,
+            "cpu_hot_add": false, "shares": 2_000.0, "host": "esx-1", "cores_per_socket": 2, "snapshot_count": 3,
+            "guest_os": "Debian 12", "source": {"firmware": "efi", "disks": [{"capacity_bytes": 1_u64 << 30}]}
+        })
     );
     let entitled = json!({"shares": "high", "reservation": "1 GHz", "limit": "2 GHz", "memory_reservation": "1 GiB", "cpu_hot_add": true});
-    let other = &read(&off(entitled)).unwrap().inventory().powered_off[0];
-    assert_eq!(
-        (
-            other.shares,
-            other.reservation_hz,
-            other.limit_hz,
-            other.memory_reservation_bytes,
-            other.cpu_hot_add
-        ),
-        (4_000.0, 1_000_000_000, Some(2_000_000_000), 1 << 30, true)
-    );
-    assert_eq!(
-        serde_json::to_value(&found.source).unwrap(),
-        json!({"firmware": "efi", "disks": [{"capacity_bytes": 1_u64 << 30}]})
-    );
+    let other = serde_json::to_value(In(&read(&off(entitled)).unwrap().inventory().powered_off[0])).unwrap();
+    for (key, value) in [
+        ("shares", json!(4_000.0)),
+        ("reservation_hz", json!(1_000_000_000)),
+        ("limit_hz", json!(2_000_000_000)),
+        ("memory_reservation_bytes", json!(1 << 30)),
+        ("cpu_hot_add", json!(true)),
+    ] {
+        assert_eq!(other[key], value, "{key}");
+    }
     for (wrong, path, code) in [
         (json!({"host": "esx-9"}), "host", "unknown-reference"),
         (json!({"guest_os": "a\nb"}), "guest_os", "bad-name"),
@@ -677,7 +661,7 @@ fn powered_off_vms_have_the_facts_of_vms_and_clusters_their_own() {
     }
     let of_cluster = |source: Value| changed(&[("/clusters", json!({"default": {"source": source}}))]);
     let known =
-        |source: Value| serde_json::to_value(&read(&of_cluster(source)).unwrap().inventory().clusters[0].source);
+        |source: Value| serde_json::to_value(In(&read(&of_cluster(source)).unwrap().inventory().clusters[0].source));
     assert_eq!(known(json!({})).unwrap(), json!({}));
     let all = json!({"drs": true, "dpm": false, "all_rules": true});
     assert_eq!(known(all.clone()).unwrap(), all);
@@ -692,7 +676,11 @@ fn facts_of_the_source_are_in_the_inventory() {
     let db = |source: Value| changed(&[("/vms/db/source", source)]);
     let known = |source: Value| -> Value {
         let inventory = read(&db(source)).unwrap().inventory();
-        let facts = inventory.vms.iter().find(|vm| vm.group == "db").map(|vm| &vm.source);
+        let facts = inventory
+            .vms
+            .iter()
+            .find(|vm| vm.group == "db")
+            .map(|vm| In(&vm.source));
         serde_json::to_value(facts).unwrap()
     };
     assert_eq!(known(json!({})), json!({}));

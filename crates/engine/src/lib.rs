@@ -74,9 +74,10 @@ pub use measure::judge::judge;
 pub use measure::{
     Allocation, BANDS, BUILD, Band, BottleneckReport, BytesError, ClusterReport, Condition, Curve, DeviceSample,
     DiskSample, FailureReport, HostMemoryReport, HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult,
-    IoSums, Judgement, LatencyReport, Limit, LimitKind, NodeReport, NodeResult, PointReport, Reason, Replication,
-    ResponseReport, Sample, ServiceSample, Severity, Sign, StationReport, Steady, Task, Timeline, TimelineReport, Tone,
-    Verdict, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
+    IoSums, Judgement, LatencyReport, Limit, LimitKind, Metric, NodeReport, NodeResult, PointReport, Reason,
+    Replication, ResponseReport, Sample, ServiceSample, Severity, Sign, StationReport, Steady, Task, Timeline,
+    TimelineReport, Tone, VM_METRICS, Verdict, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView,
+    aggregate,
 };
 pub use migrating::MigrationFacts;
 pub use model_error::{

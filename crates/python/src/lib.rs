@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use hypertwin_cluster::{
-    Bandwidth, Bytes, Duration, Frequency, Limits, Mistake, QuantityError, Rate, Redundancy, RedundancyError,
-    RedundancyFacts, Scenario,
+    Bandwidth, Bytes, Duration, Frequency, In, Limits, Mistake, QuantityError, Rate, Record, Redundancy,
+    RedundancyError, RedundancyFacts, Scenario,
 };
 use hypertwin_engine::durability::{Assumptions, Repair, assess};
 use hypertwin_lab as lab;
@@ -159,7 +159,17 @@ fn validate(text: &str) -> PyResult<(String, String)> {
 /// Every host, VM and pool of a scenario by name, as the JSON of `Inventory` in `crates/cluster/src/inventory.rs`.
 #[pyfunction]
 fn inventory(scenario_json: &str) -> PyResult<String> {
-    json(&parse(scenario_json)?.inventory())
+    json(&In(&parse(scenario_json)?.inventory()))
+}
+
+/// The classes of Python for the members of scenarios, as a JSON list: `python/hypertwin/members.py` is made of it.
+#[pyfunction]
+fn classes() -> PyResult<String> {
+    let of_engine = [
+        hypertwin_engine::HypervisorFacts::class(),
+        hypertwin_engine::PoolFacts::class(),
+    ];
+    json(&[&hypertwin_cluster::classes()[..], &of_engine].concat())
 }
 
 /// Names of the members of a group of `count` hosts or VMs, in order of number.
@@ -171,13 +181,13 @@ fn member_names(group: &str, count: u32) -> Vec<String> {
 /// Every known hypervisor with its options and facts, as a JSON list.
 #[pyfunction]
 fn hypervisors() -> PyResult<String> {
-    json(&hypertwin_engine::HypervisorFacts::all())
+    json(&In(&hypertwin_engine::HypervisorFacts::all()))
 }
 
 /// Rules of the product of each pool of a scenario, as a JSON object {POOL: facts}.
 #[pyfunction]
 fn pool_facts(scenario_json: &str) -> PyResult<String> {
-    json(&hypertwin_engine::PoolFacts::of(&parse(scenario_json)?))
+    json(&In(&hypertwin_engine::PoolFacts::of(&parse(scenario_json)?)))
 }
 
 /// The table of drives that scenarios can name: a JSON object in the form of a scenario's `devices`.
@@ -195,7 +205,7 @@ fn misspelt_drive(name: &str) -> Option<&'static str> {
 /// Maxima of a scenario, as a JSON object.
 #[pyfunction]
 fn limits() -> PyResult<String> {
-    json(&Limits::new())
+    json(&In(&Limits::new()))
 }
 
 /// Facts about a redundancy such as `ec-3+2`, as a JSON object; ValueError gives the reason if the text is invalid.
@@ -204,7 +214,7 @@ fn redundancy(text: &str) -> PyResult<String> {
     let redundancy: Redundancy = text
         .parse()
         .map_err(|error: RedundancyError| PyValueError::new_err(error.to_string()))?;
-    json(&RedundancyFacts::from(redundancy))
+    json(&In(&RedundancyFacts::from(redundancy)))
 }
 
 /// Hertz of a frequency such as `2.5 GHz`; ValueError gives the reason if the text is invalid.
@@ -372,6 +382,12 @@ fn aggregate(replications: Vec<Py<Replication>>, brief: bool) -> PyResult<String
     json(&report)
 }
 
+/// The metrics of VMs with their definitions, as a JSON list in the order of reports.
+#[pyfunction]
+fn metrics() -> PyResult<String> {
+    json(&hypertwin_engine::VM_METRICS)
+}
+
 /// The bands of all metrics used to judge a point, as a JSON list.
 #[pyfunction]
 fn bands() -> PyResult<String> {
@@ -470,6 +486,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(inventory, module)?)?;
+    module.add_function(wrap_pyfunction!(classes, module)?)?;
     module.add_function(wrap_pyfunction!(member_names, module)?)?;
     module.add_function(wrap_pyfunction!(hypervisors, module)?)?;
     module.add_function(wrap_pyfunction!(pool_facts, module)?)?;
@@ -498,5 +515,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lab_context_switch, module)?)?;
     module.add_function(wrap_pyfunction!(lab_experiment, module)?)?;
     module.add_function(wrap_pyfunction!(aggregate, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics, module)?)?;
     module.add_function(wrap_pyfunction!(bands, module)?)
 }

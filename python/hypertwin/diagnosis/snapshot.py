@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hypertwin import language
+from hypertwin import members
 from hypertwin.diagnosis.evidence import Evidence, Stat
 from hypertwin.diagnosis.subjects import Host, Vm
 from hypertwin.ingest import telemetry
@@ -67,7 +67,7 @@ def _free(taken: set[str], path: str, otherwise: tuple[str, str]) -> str:
     return path
 
 
-def _of_host(host: Host, measured: language.MeasuredHost) -> Iterator[tuple[str, Stat]]:
+def _of_host(host: Host, measured: members.MeasuredHost) -> Iterator[tuple[str, Stat]]:
     moment, lasting = when(measured.at, None), when(measured.at, measured.over_s)
     if measured.cpu_usage_pct is not None:
         peak = measured.cpu_peak_pct
@@ -77,7 +77,7 @@ def _of_host(host: Host, measured: language.MeasuredHost) -> Iterator[tuple[str,
     yield from _reclaimed(measured, moment)
 
 
-def _of_vm(vm: Vm, measured: language.MeasuredVm) -> Iterator[tuple[str, Stat]]:
+def _of_vm(vm: Vm, measured: members.MeasuredVm) -> Iterator[tuple[str, Stat]]:
     moment, lasting = when(measured.at, None), when(measured.at, measured.over_s)
     if measured.cpu_mhz is not None:
         yield "demand_mhz", _stat(measured.cpu_mhz, lasting, measured.cpu_p95_mhz, measured.cpu_peak_mhz)
@@ -86,7 +86,7 @@ def _of_vm(vm: Vm, measured: language.MeasuredVm) -> Iterator[tuple[str, Stat]]:
     yield from _reclaimed(measured, moment)
 
 
-def _reclaimed(measured: language.MeasuredHost | language.MeasuredVm, moment: str) -> Iterator[tuple[str, Stat]]:
+def _reclaimed(measured: members.MeasuredHost | members.MeasuredVm, moment: str) -> Iterator[tuple[str, Stat]]:
     for metric, value in (("ballooned_bytes", measured.ballooned_bytes), ("swapped_bytes", measured.swapped_bytes)):
         if value is not None:
             yield metric, _stat(value, moment)

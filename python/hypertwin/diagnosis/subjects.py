@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from hypertwin import language
+from hypertwin import language, members
 from hypertwin.diagnosis.evidence import Stat
 from hypertwin.ingest import telemetry
 
@@ -49,7 +49,7 @@ class Cluster:
     """Name of the cluster in its source system."""
     key: str | None = None
     """Name in the scenario, or None for hosts and VMs outside the cluster file, whose cluster is unknown."""
-    facts: language.Cluster | None = None
+    facts: members.Cluster | None = None
     """Entry of the cluster in the scenario."""
     hosts: list[Host] = field(default_factory=list)
     vms: list[Vm] = field(default_factory=list)

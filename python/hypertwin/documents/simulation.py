@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 from hypertwin.documents.space import Space
+from hypertwin.documents.vm_metrics import VmMetrics
 
 
 class Node(TypedDict):
@@ -128,7 +129,7 @@ class Outcome(TypedDict):
     likelihood_pct: float
 
 
-class Vm(TypedDict):
+class Vm(VmMetrics):
     """State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU."""
 
     host: NotRequired[str]
@@ -138,35 +139,12 @@ class Vm(TypedDict):
     hosts: NotRequired[list[str]]
     clusters: NotRequired[list[str]]
     vcpus: int
-    run_pct: float
-    ready_pct: float
-    ready_pct_ci95: float | None
-    costop_pct: float
-    costop_pct_ci95: float | None
-    wait_pct: float
-    limited_pct: float
-    system_pct: float
-    overlap_pct: float
-    used_pct: float
-    used_mhz: float
-    demand_pct: float
-    demand_mhz: float
-    guest_cpu_pct: float
-    guest_cpu_pct_ci95: float | None
-    guest_cpu_peak_pct: float
-    run_queue: float
-    throughput_per_s: float
-    throughput_per_s_ci95: float | None
-    throughput_units_per_s: float
-    down_s: float
-    """Measured time without running: dead, waiting for a host, booting."""
     slow_s: NotRequired[float]
     """Measured time with slowdown or pause by its own migration."""
     memory: NotRequired[VmMemory]
     unit: str
     response_ms: Response
     response_count: int
-    iops: float
     io_latency_ms: NotRequired[Latency]
     io_mb_per_s: NotRequired[float]
     io_cpu_cycles_per_io: NotRequired[float]
@@ -174,11 +152,6 @@ class Vm(TypedDict):
     write: NotRequired[Ios]
     copied_mb_per_s: NotRequired[float]
     copy_s: NotRequired[float]
-    numa_local_pct: float
-    numa_local_mb: float
-    numa_remote_mb: float
-    memory_gb_per_s: float
-    memory_remote_gb_per_s: float
     virtual_nodes: int
     outcomes: list[Outcome]
 

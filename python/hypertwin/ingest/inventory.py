@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
-from hypertwin.language import UNKNOWN_CLUSTER, SourceCluster, SourceVm
+from hypertwin.language import UNKNOWN_CLUSTER
+from hypertwin.members import SourceCluster, SourceVm
 
 ASSUMED_CLOCK_HZ = 2_500_000_000
 """Clock of a host whose source does not give it [an assumption of this project]. It converts CPU shares to MHz."""

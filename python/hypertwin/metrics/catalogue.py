@@ -1,13 +1,17 @@
 """The metrics catalogue: meaning of each figure of a report, and its names in other tools.
 
 The table is the source of the pages, the column heads and docs/metrics.md, so each metric is explained in one place.
+The engine defines the metrics that it measures of VMs (`crates/engine/src/measure/vm_metrics.rs`).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
+from hypertwin import _core
 from hypertwin.metrics import bands
 from hypertwin.metrics.words import RESOLVED_PCT
 
@@ -64,7 +68,17 @@ def _band(each: bands.Band) -> str:
     return f"{each.what} {limits}{f' {each.unit}' if each.unit else ''} ({each.source})"
 
 
-CATALOGUE: tuple[Metric, ...] = (
+_OF_ENGINE = {each["key"]: each for each in json.loads(_core.metrics())}
+"""Metrics of VMs, as the engine defines them."""
+
+
+def _vm(key: str, scopes: tuple[str, ...] = VM, **more: Any) -> Metric:
+    """Return a metric of VMs with its names in other tools."""
+    of = _OF_ENGINE[key]
+    return Metric(key, scopes, of["name"], of["unit"], of["definition"], summed=of["summed"], **more)
+
+
+_NAMED: tuple[Metric, ...] = (
     Metric(
         "usage_pct",
         HOSTS,
@@ -105,25 +119,17 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="%USED of the vmx and vmkernel worlds",
         linux="CPU time of vhost and QEMU I/O threads",
     ),
-    Metric(
+    _vm(
         "ready_pct",
         (*BOTH, *CLUSTER),
-        "Ready",
-        "%",
-        "Time in which a vCPU could run but had no hardware thread, including limited time. Per vCPU, 0 to 100. For a "
-        "host or cluster it is the mean over its vCPUs. Above 5 % look closer, above 10 % users notice.",
         esxtop="%RDY ÷ vCPUs",
         vcenter="cpu.ready.summation ÷ (interval × 1000 × vCPUs)",
         linux="run-queue wait in /proc/PID/task/TID/schedstat; the guest sees it as steal",
         resolution=RESOLVED_PCT,
     ),
-    Metric(
+    _vm(
         "costop_pct",
         BOTH,
-        "Co-stop",
-        "%",
-        "Time in which ESXi stopped a vCPU because it was too far ahead of its siblings. Per vCPU. Healthy below 1 %, "
-        "trouble above 3 %.",
         esxtop="%CSTP ÷ vCPUs",
         vcenter="cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
         linux="none: Linux does not co-schedule",
@@ -148,18 +154,11 @@ CATALOGUE: tuple[Metric, ...] = (
         "memory.",
         vcenter="mem.usage.average (related)",
     ),
-    Metric(
+    _vm(
         "memory_gb_per_s",
         BOTH,
-        "Memory bandwidth",
-        "GB/s",
-        "Bytes that workloads read and write in memory per second. For a host it is what the memory of all its nodes "
-        "delivers.",
-        linux=(
-            "of a host: uncore_imc/cas_count_read/ + cas_count_write/ of perf stat -a, 64 bytes each; of a VM: "
-            "mbm_total_bytes of resctrl"
-        ),
-        summed=True,
+        linux="of a host: uncore_imc/cas_count_read/ + cas_count_write/ of perf stat -a, 64 bytes each; of a VM: "
+        "mbm_total_bytes of resctrl",
     ),
     Metric(
         "nodes_N_usage_pct",
@@ -241,19 +240,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "The host of the cluster with the highest usage, or the first of equal ones.",
     ),
     Metric("fullest_host_pct", CLUSTER, "Usage of the most loaded host", "%", "`usage_pct` of that host."),
-    Metric(
-        "down_s",
-        BOTH,
-        "Down",
-        "s",
-        "Part of the measured time in which the host was down, or the VM did not run because its host was down, no "
-        "host had headroom for it, or it was starting. For a group it is the mean over its VMs. With an `ha` policy "
-        "the VM restarts on another host, and its work is lost. Without one it waits, and continues when its host "
-        "returns. Interrupted transactions and I/Os then count when they end, including the time down, and averages "
-        "count this time as idle. Averages of a restarted VM cover its uptime, its throughput and IOPS the whole "
-        "time.",
-        vcenter="sys.uptime.latest (related)",
-    ),
+    _vm("down_s", BOTH, vcenter="sys.uptime.latest (related)"),
     Metric(
         "slow_s",
         VM,
@@ -437,24 +424,14 @@ CATALOGUE: tuple[Metric, ...] = (
         linux="part of wa and st; the guest cannot tell it apart",
     ),
     Metric("load", VM, "Load", "×", "Multiplier of the workload's population or arrival rate, as set in the scenario."),
-    Metric(
+    _vm(
         "run_pct",
-        VM,
-        "Run",
-        "%",
-        "Time in which a vCPU was on a hardware thread, with its sibling thread idle or busy. Run + Ready + Co-stop + "
-        "Wait = 100 %.",
         esxtop="%RUN ÷ vCPUs",
         vcenter="cpu.run.summation ÷ (interval × 1000 × vCPUs)",
         linux="CPU time of the vCPU threads",
     ),
-    Metric(
+    _vm(
         "wait_pct",
-        VM,
-        "Wait",
-        "%",
-        "Time in which a vCPU had no work or waited for the hypervisor. Includes idle time, and time in which its "
-        "host was down.",
         esxtop="%WAIT ÷ vCPUs",
         vcenter="cpu.wait.summation ÷ (interval × 1000 × vCPUs)",
         linux="sleep of the vCPU threads",
@@ -469,108 +446,28 @@ CATALOGUE: tuple[Metric, ...] = (
         vcenter="cpu.idle.summation ÷ (interval × 1000 × vCPUs)",
         linux="%idle of mpstat (guest)",
     ),
-    Metric(
+    _vm(
         "limited_pct",
-        VM,
-        "Limited",
-        "%",
-        "Part of Ready in which only the VM's limit stopped the vCPU.",
         esxtop="%MLMTD ÷ vCPUs",
         vcenter="cpu.maxlimited.summation ÷ (interval × 1000 × vCPUs)",
         linux="throttled_usec in the cgroup's cpu.stat",
     ),
-    Metric(
+    _vm(
         "system_pct",
-        VM,
-        "System",
-        "%",
-        "Time the hypervisor spent in interrupts and I/O for this VM, per vCPU.",
         esxtop="%SYS ÷ vCPUs",
         vcenter="cpu.system.summation ÷ (interval × 1000 × vCPUs)",
         linux="CPU time of vhost threads and soft interrupts",
     ),
-    Metric(
-        "overlap_pct",
-        VM,
-        "Overlap",
-        "%",
-        "Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread.",
-        esxtop="%OVRLP ÷ vCPUs",
-        vcenter="cpu.overlap.summation ÷ (interval × 1000 × vCPUs)",
-    ),
-    Metric(
-        "used_pct",
-        VM,
-        "Used",
-        "%",
-        "Run + System − Overlap, corrected for clock, and charged 62.5 % while the sibling thread is busy. Per vCPU.",
-        esxtop="%USED ÷ vCPUs",
-        vcenter="cpu.used.summation ÷ (interval × 1000 × vCPUs)",
-    ),
-    Metric(
-        "demand_pct",
-        VM,
-        "Demand",
-        "%",
-        "CPU that the VM's vCPUs would use without contention and limits: Run divided by the time minus Ready and "
-        "Co-stop.",
-        vcenter="cpu.demandEntitlementRatio (related)",
-    ),
-    Metric(
-        "demand_mhz",
-        VM,
-        "Demand",
-        "MHz",
-        "Demand in MHz of the nominal clock, whole VM.",
-        vcenter="cpu.demand.average",
-        summed=True,
-    ),
-    Metric(
-        "used_mhz",
-        VM,
-        "Used",
-        "MHz",
-        "Used in MHz of the nominal clock, whole VM.",
-        vcenter="cpu.usagemhz.average",
-        summed=True,
-    ),
-    Metric(
-        "guest_cpu_pct",
-        VM,
-        "Guest CPU",
-        "%",
-        "How busy the guest system sees its vCPUs. It rises if vCPUs slow down or wait, although no more work is "
-        "done: guest figures alone mislead.",
-        linux="100 − %idle of mpstat, us + sy + st of vmstat (guest)",
-    ),
-    Metric(
-        "guest_cpu_peak_pct",
-        VM,
-        "Guest CPU, peak",
-        "%",
-        "Highest guest CPU in one sample interval.",
-        linux="highest sample of sar -u (guest)",
-    ),
-    Metric(
-        "run_queue",
-        VM,
-        "Run queue",
-        "processes",
-        "Mean number of guest processes that run or are ready to run, whole VM.",
-        linux="r of vmstat (guest)",
-        summed=True,
-    ),
-    Metric(
-        "throughput_per_s", VM, "Throughput", "1/s", "Transactions completed per second of measured time.", summed=True
-    ),
-    Metric(
-        "throughput_units_per_s",
-        VM,
-        "Throughput in the application's unit",
-        "units/s",
-        "Throughput times the workload's units per transaction.",
-        summed=True,
-    ),
+    _vm("overlap_pct", esxtop="%OVRLP ÷ vCPUs", vcenter="cpu.overlap.summation ÷ (interval × 1000 × vCPUs)"),
+    _vm("used_pct", esxtop="%USED ÷ vCPUs", vcenter="cpu.used.summation ÷ (interval × 1000 × vCPUs)"),
+    _vm("demand_pct", vcenter="cpu.demandEntitlementRatio (related)"),
+    _vm("demand_mhz", vcenter="cpu.demand.average"),
+    _vm("used_mhz", vcenter="cpu.usagemhz.average"),
+    _vm("guest_cpu_pct", linux="100 − %idle of mpstat, us + sy + st of vmstat (guest)"),
+    _vm("guest_cpu_peak_pct", linux="highest sample of sar -u (guest)"),
+    _vm("run_queue", linux="r of vmstat (guest)"),
+    _vm("throughput_per_s"),
+    _vm("throughput_units_per_s"),
     Metric("unit", VM, "Unit", "", "Name of one unit of application work."),
     Metric(
         "outcomes",
@@ -619,55 +516,19 @@ CATALOGUE: tuple[Metric, ...] = (
         linux="NUMA node(s) of lscpu (guest)",
         summed=True,
     ),
-    Metric(
+    _vm(
         "numa_local_pct",
-        VM,
-        "Local memory",
-        "%",
-        "Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80 % look closer.",
         esxtop="N%L; currLocal% of sched-stats -t numa-clients",
         linux="numastat -p of the QEMU process, against where its threads run",
     ),
-    Metric(
-        "numa_local_mb",
-        VM,
-        "Local memory",
-        "MB",
-        "Memory on the home nodes, in mebibytes like esxtop.",
-        esxtop="NLMEM",
-        linux="numastat -p of the QEMU process",
-        summed=True,
-    ),
-    Metric(
-        "numa_remote_mb",
-        VM,
-        "Remote memory",
-        "MB",
-        "Memory on other nodes than the home nodes, in mebibytes like esxtop.",
-        esxtop="NRMEM",
-        linux="numastat -p of the QEMU process",
-        summed=True,
-    ),
-    Metric(
-        "memory_remote_gb_per_s",
-        VM,
-        "Remote memory bandwidth",
-        "GB/s",
-        "Part of the memory bandwidth that crosses the link between nodes, counted from the node on which a vCPU "
-        "runs. That is not always its home node.",
-        linux="mbm_total_bytes − mbm_local_bytes of resctrl; node-load-misses of perf stat",
-        summed=True,
-    ),
-    Metric(
+    _vm("numa_local_mb", esxtop="NLMEM", linux="numastat -p of the QEMU process"),
+    _vm("numa_remote_mb", esxtop="NRMEM", linux="numastat -p of the QEMU process"),
+    _vm("memory_remote_gb_per_s", linux="mbm_total_bytes − mbm_local_bytes of resctrl; node-load-misses of perf stat"),
+    _vm(
         "iops",
-        VM,
-        "I/O operations",
-        "1/s",
-        "I/O operations completed per second.",
         esxtop="CMDS/s",
         vcenter="virtualDisk.numberReadAveraged + numberWriteAveraged",
         linux="r/s + w/s of iostat",
-        summed=True,
     ),
     Metric(
         "io_latency_ms_mean",
@@ -1335,6 +1196,10 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("events", POINT, "Events", "", "Events that the simulation processed in all replications."),
     Metric("simulated_s", POINT, "Simulated time", "s", "Simulated time of all replications, including warm-ups."),
 )
+
+_HERE = {metric.key for metric in _NAMED}
+CATALOGUE = (*_NAMED, *(_vm(key) for key in _OF_ENGINE if key not in _HERE))
+"""All metrics. Those of VMs that no other tool has are only in the table of the engine."""
 
 
 def catalogue_key(key: str) -> str:

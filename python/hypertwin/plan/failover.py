@@ -9,7 +9,7 @@ from hypertwin.documents.capacity import Capacity
 from hypertwin.documents.failover import Failover, HostFailure
 from hypertwin.documents.simulation import Point
 from hypertwin.extras import installed
-from hypertwin.language import Cluster
+from hypertwin.members import Cluster
 from hypertwin.metrics.words import some
 from hypertwin.plan import capacity as counted
 from hypertwin.plan import powered_off

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, cast
 
-from hypertwin import _core, language, scenario
+from hypertwin import _core, language, members, scenario
 from hypertwin.arguments import Option
 from hypertwin.documents import plan as documents
 from hypertwin.documents.vnuma import Layout, LayoutWarning
@@ -122,7 +122,7 @@ class Host:
         return self.cores_per_socket // self.nodes_per_socket
 
     @property
-    def options(self) -> language.Hypervisor:
+    def options(self) -> members.HypervisorFacts:
         """Options of the hypervisor of the host."""
         return language.hypervisors()[self.hypervisor]
 

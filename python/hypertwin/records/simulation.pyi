@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from hypertwin.records import RecordPart
 from hypertwin.records.space import Space
+from hypertwin.records.vm_metrics import VmMetricsFields
 
 class NodeFields:
     """A NUMA node of a host."""
@@ -133,7 +134,7 @@ class OutcomeFields:
 
 class Outcome(OutcomeFields, RecordPart): ...
 
-class VmFields:
+class VmFields(VmMetricsFields):
     """State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU."""
 
     host: str
@@ -143,35 +144,12 @@ class VmFields:
     hosts: Sequence[str]
     clusters: Sequence[str]
     vcpus: int
-    run_pct: float
-    ready_pct: float
-    ready_pct_ci95: float | None
-    costop_pct: float
-    costop_pct_ci95: float | None
-    wait_pct: float
-    limited_pct: float
-    system_pct: float
-    overlap_pct: float
-    used_pct: float
-    used_mhz: float
-    demand_pct: float
-    demand_mhz: float
-    guest_cpu_pct: float
-    guest_cpu_pct_ci95: float | None
-    guest_cpu_peak_pct: float
-    run_queue: float
-    throughput_per_s: float
-    throughput_per_s_ci95: float | None
-    throughput_units_per_s: float
-    down_s: float
-    """Measured time without running: dead, waiting for a host, booting."""
     slow_s: float
     """Measured time with slowdown or pause by its own migration."""
     memory: VmMemory
     unit: str
     response_ms: Response
     response_count: int
-    iops: float
     io_latency_ms: Latency
     io_mb_per_s: float
     io_cpu_cycles_per_io: float
@@ -179,11 +157,6 @@ class VmFields:
     write: Ios
     copied_mb_per_s: float
     copy_s: float
-    numa_local_pct: float
-    numa_local_mb: float
-    numa_remote_mb: float
-    memory_gb_per_s: float
-    memory_remote_gb_per_s: float
     virtual_nodes: int
     outcomes: Sequence[Outcome]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from hypertwin import _core, language
 from hypertwin.documents.space import OWN, LostHost, PolicySpace, Space
-from hypertwin.language import Redundancy
+from hypertwin.members import RedundancyFacts
 from hypertwin.scenario import Scenario
 
 GIB = 2**30
@@ -220,7 +220,7 @@ def _space(pool: Mapping[str, Any], room: Room) -> Space:
     }
 
 
-def _kept(pool: Mapping[str, Any], redundancy: Redundancy) -> Kept:
+def _kept(pool: Mapping[str, Any], redundancy: RedundancyFacts) -> Kept:
     return Kept(
         redundancy.scheme,
         redundancy.width,
@@ -230,7 +230,7 @@ def _kept(pool: Mapping[str, Any], redundancy: Redundancy) -> Kept:
     )
 
 
-def _witness(pool: Mapping[str, Any], redundancy: Redundancy) -> int:
+def _witness(pool: Mapping[str, Any], redundancy: RedundancyFacts) -> int:
     """Return the number of additional hosts needed for a vote.
 
     Two replicas need one witness. With two sites, the witness is at a third site.

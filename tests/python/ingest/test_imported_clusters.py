@@ -13,7 +13,7 @@ from hypertwin import _core, scenario
 from hypertwin.errors import SourceError
 from hypertwin.ingest import to_scenario
 from hypertwin.ingest.inventory import Cluster, Datastore, Demand, Host, Inventory, Rule, Snapshots, Vm
-from hypertwin.language import SourceDisk, SourceVm
+from hypertwin.members import SourceDisk, SourceVm
 
 GIB = 2**30
 HOST = Host(

@@ -93,7 +93,7 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
                 ["vms", name, "controller"],
                 "wrong-hypervisor",
                 kind.as_str().to_owned(),
-                format!("for {}: {}", facts.title, own.join(", ")),
+                format!("for {}: {}", facts.family_title, own.join(", ")),
                 "virtio needs a Linux host; choose another kind or host".to_owned(),
             ));
         }

@@ -109,7 +109,7 @@ fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue>
             format!("at most the {shape}"),
             format!(
                 "{} does not power on a VM with more vCPUs than logical CPUs of its host (KVM does); use at most {} vCPUs (one per physical core), or a larger host",
-                host.hypervisor.family().facts().title,
+                host.hypervisor.family().facts().family_title,
                 host.cores()
             ),
         ));

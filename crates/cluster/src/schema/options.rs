@@ -1,37 +1,40 @@
 //! Options of each hypervisor, from `x-family`, `x-since` and `x-until` of the schema.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::keyword;
+use crate::record::Flat;
 use crate::spec::hypervisor::{FamilyFacts, Hypervisor};
 
-/// A known hypervisor and its options.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HypervisorOptions {
-    /// Its name in scenarios, such as `esxi-7.0u2`.
-    #[serde(rename = "name")]
-    pub hypervisor: Hypervisor,
-    /// Major and minor version and update.
-    pub version: [u32; 3],
-    /// Features of its hosts.
-    #[serde(flatten)]
-    pub facts: &'static FamilyFacts,
-    /// Keys of `hosts.NAME.scheduler` that it has.
-    pub scheduler: Vec<&'static str>,
-    /// Keys of `vms.NAME.numa` that it has.
-    pub numa: Vec<&'static str>,
-    /// Keys of `vms.NAME` that it has and others do not.
-    pub vm: Vec<&'static str>,
+records! {
+    /// A known hypervisor and its options.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HypervisorOptions {
+        /// Its name in scenarios, such as `esxi-7.0u2`.
+        pub name: Hypervisor,
+        /// Major and minor version and update.
+        pub version: (u32, u32, u32),
+        /// Features of its hosts.
+        pub facts: Flat<FamilyFacts>,
+        /// Keys of `hosts.NAME.scheduler` that it has.
+        pub scheduler: BTreeSet<&'static str>,
+        /// Keys of `vms.NAME.numa` that it has.
+        pub numa: BTreeSet<&'static str>,
+        /// Keys of `vms.NAME` that it has and others do not.
+        pub vm: BTreeSet<&'static str>,
+    }
 }
 
 impl HypervisorOptions {
     /// Every known hypervisor, in the order of [`Hypervisor::ALL`].
     pub fn all() -> Vec<Self> {
         let of = |&hypervisor: &Hypervisor| Self {
-            hypervisor,
-            version: hypervisor.version(),
-            facts: hypervisor.family().facts(),
+            name: hypervisor,
+            version: hypervisor.version().into(),
+            facts: Flat(hypervisor.family().facts().clone()),
             scheduler: Self::under(hypervisor, &["hosts", "NAME", "scheduler"]),
             numa: Self::under(hypervisor, &["vms", "NAME", "numa"]),
             vm: Self::under(hypervisor, &["vms", "NAME"]),
@@ -39,8 +42,9 @@ impl HypervisorOptions {
         Hypervisor::ALL.iter().map(of).collect()
     }
 
-    fn under(hypervisor: Hypervisor, path: &[&str]) -> Vec<&'static str> {
-        at(path).map_or_else(Vec::new, |options| own(hypervisor, options))
+    fn under(hypervisor: Hypervisor, path: &[&str]) -> BTreeSet<&'static str> {
+        let options = at(path).map_or_else(Vec::new, |options| own(hypervisor, options));
+        options.into_iter().collect()
     }
 }
 

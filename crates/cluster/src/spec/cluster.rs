@@ -12,6 +12,10 @@ use super::source::{SourceCluster, SourceVm};
 use super::vm::{Shares, is_normal, is_nothing};
 use crate::quantity::{Bytes, Duration, Frequency};
 
+plain! {
+    PowerPolicy: "str";
+}
+
 /// A cluster: hosts between which VMs can migrate. Hosts name it in `cluster`; hosts without one belong to the cluster
 /// `default`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +112,11 @@ pub struct HighAvailability {
 }
 
 impl HighAvailability {
+    /// True if HA restarts VMs of a failed host, as set, or because an HA type is named. `None` if unknown.
+    pub fn is_on(&self) -> Option<bool> {
+        self.enabled.or(self.policy.map(|_| true))
+    }
+
     /// True if HA restarts VMs of a failed host in a simulation.
     pub fn restarts(&self) -> bool {
         self.policy.is_some() && self.enabled != Some(false)
@@ -190,120 +199,124 @@ pub enum PowerPolicy {
     NotManaged,
 }
 
-/// A powered-off VM or a template. It uses storage and can be powered on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PoweredOff {
-    /// VM name in vCenter or Proxmox, if it differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        with = "String",
-        length(min = 1, max = 256),
-        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
-    )]
-    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["old web server"]))]
-    pub label: Option<String>,
-    /// Cluster of the VM, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["production"]))]
-    pub cluster: Option<String>,
-    /// Host on which it is registered, if known: a key of `hosts`, or one host of a group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-2"]))]
-    pub host: Option<String>,
-    /// It is a template.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub template: bool,
-    /// vCPUs.
-    #[schemars(range(min = 0, max = 768), extend("examples" = [2]))]
-    pub vcpus: u32,
-    /// Virtual cores per virtual socket, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 1, max = 768))]
-    pub cores_per_socket: Option<u32>,
-    /// Configured memory.
-    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
-    pub memory: Bytes,
-    /// Memory reservation, as `vms.NAME.memory_reservation`.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
-    pub memory_reservation: Bytes,
-    /// CPU hot-add, as `vms.NAME.cpu_hot_add`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cpu_hot_add: bool,
-    /// CPU shares, as `vms.NAME.shares`.
-    #[serde(default, skip_serializing_if = "is_normal")]
-    #[schemars(with = "Shares", default = "Shares::default")]
-    pub shares: Shares,
-    /// CPU reservation, as `vms.NAME.reservation`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Frequency", extend("x-minimum" = "0 MHz", "x-maximum" = "1000 THz"))]
-    pub reservation: Option<Frequency>,
-    /// CPU limit, as `vms.NAME.limit`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
-    pub limit: Option<Frequency>,
-    /// Provisioned storage: the size that its virtual disks can grow to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
-    pub storage_provisioned: Option<Bytes>,
-    /// Used storage on its datastores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
-    pub storage_used: Option<Bytes>,
-    /// Number of snapshots.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 0, max = 100_000))]
-    pub snapshot_count: Option<u32>,
-    /// Guest operating system, as `vms.NAME.guest_os`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        with = "String",
-        length(min = 1, max = 200),
-        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
-    )]
-    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 200 characters on one line", "examples" = ["Debian GNU/Linux 12 (64-bit)"]))]
-    pub guest_os: Option<String>,
-    /// Facts of the source system, as `vms.NAME.source`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "SourceVm")]
-    pub source: Option<SourceVm>,
+records! {
+    /// A powered-off VM or a template. It uses storage and can be powered on.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct PoweredOff {
+        /// VM name in vCenter or Proxmox, if it differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(
+            with = "String",
+            length(min = 1, max = 256),
+            regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+        )]
+        #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["old web server"]))]
+        pub label: Option<String>,
+        /// Cluster of the VM, if known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["production"]))]
+        pub cluster: Option<String>,
+        /// Host on which it is registered, if known: a key of `hosts`, or one host of a group.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-2"]))]
+        pub host: Option<String>,
+        /// It is a template.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub template: bool,
+        /// vCPUs.
+        #[schemars(range(min = 0, max = 768), extend("examples" = [2]))]
+        pub vcpus: u32,
+        /// Virtual cores per virtual socket, if known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u32", range(min = 1, max = 768))]
+        pub cores_per_socket: Option<u32>,
+        /// Configured memory.
+        #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+        pub memory: Bytes,
+        /// Memory reservation, as `vms.NAME.memory_reservation`.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+        pub memory_reservation: Bytes,
+        /// CPU hot-add, as `vms.NAME.cpu_hot_add`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub cpu_hot_add: bool,
+        /// CPU shares, as `vms.NAME.shares`.
+        #[serde(default, skip_serializing_if = "is_normal")]
+        #[schemars(with = "Shares", default = "Shares::default")]
+        pub shares: Shares,
+        /// CPU reservation, as `vms.NAME.reservation`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Frequency", extend("x-minimum" = "0 MHz", "x-maximum" = "1000 THz"))]
+        pub reservation: Option<Frequency>,
+        /// CPU limit, as `vms.NAME.limit`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
+        pub limit: Option<Frequency>,
+        /// Provisioned storage: the size that its virtual disks can grow to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
+        pub storage_provisioned: Option<Bytes>,
+        /// Used storage on its datastores.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
+        pub storage_used: Option<Bytes>,
+        /// Number of snapshots.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u32", range(min = 0, max = 100_000))]
+        pub snapshot_count: Option<u32>,
+        /// Guest operating system, as `vms.NAME.guest_os`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(
+            with = "String",
+            length(min = 1, max = 200),
+            regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+        )]
+        #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 200 characters on one line", "examples" = ["Debian GNU/Linux 12 (64-bit)"]))]
+        pub guest_os: Option<String>,
+        /// Facts of the source system, as `vms.NAME.source`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "SourceVm")]
+        pub source: Option<SourceVm>,
+    }
 }
 
-/// A datastore, as vCenter or Proxmox reports it. It does not change a simulation: `arrays` and `storage` do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Datastore {
-    /// Datastore name in vCenter or Proxmox, if it differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        with = "String",
-        length(min = 1, max = 256),
-        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
-    )]
-    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["vsanDatastore"]))]
-    pub label: Option<String>,
-    /// Clusters whose hosts use it; empty if unknown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 10_000), inner(length(min = 1, max = 64)), extend("examples" = [["production"]]))]
-    pub clusters: Vec<String>,
-    /// Number of hosts that use it; absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 0, max = 10_000))]
-    pub hosts: Option<u32>,
-    /// Type, as the source names it: VMFS, NFS, vsan, zfspool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["VMFS"]))]
-    pub kind: Option<String>,
-    /// Capacity.
-    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
-    pub capacity: Bytes,
-    /// Free capacity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
-    pub free: Option<Bytes>,
-    /// Provisioned capacity: the size that all its virtual disks can grow to, thin disks included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
-    pub provisioned: Option<Bytes>,
+records! {
+    /// A datastore, as vCenter or Proxmox reports it. It does not change a simulation: `arrays` and `storage` do.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Datastore {
+        /// Datastore name in vCenter or Proxmox, if it differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(
+            with = "String",
+            length(min = 1, max = 256),
+            regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+        )]
+        #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["vsanDatastore"]))]
+        pub label: Option<String>,
+        /// Clusters whose hosts use it; empty if unknown.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(length(max = 10_000), inner(length(min = 1, max = 64)), extend("examples" = [["production"]]))]
+        pub clusters: Vec<String>,
+        /// Number of hosts that use it; absent if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u32", range(min = 0, max = 10_000))]
+        pub hosts: Option<u32>,
+        /// Type, as the source names it: VMFS, NFS, vsan, zfspool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["VMFS"]))]
+        pub kind: Option<String>,
+        /// Capacity.
+        #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
+        pub capacity: Bytes,
+        /// Free capacity.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
+        pub free: Option<Bytes>,
+        /// Provisioned capacity: the size that all its virtual disks can grow to, thin disks included.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
+        pub provisioned: Option<Bytes>,
+    }
 }

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::plain_enum;
 
+plain! {
+    ControllerKind: "str";
+}
+
 /// Kind of virtual storage controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

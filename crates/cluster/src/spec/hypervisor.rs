@@ -10,6 +10,10 @@ use super::controller::ControllerKind;
 use super::shape::plain_enum;
 use crate::quantity::Duration;
 
+plain! {
+    Hypervisor: "str";
+}
+
 /// Kinds of hypervisor that share a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
@@ -21,33 +25,33 @@ pub enum Family {
     BareMetal,
 }
 
-/// Features of hosts of a family.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct FamilyFacts {
-    /// Prefix of its version names: `esxi`, `linux` or `none`.
-    #[serde(rename = "family")]
-    pub key: &'static str,
-    /// Its name in messages.
-    #[serde(rename = "family_title")]
-    pub title: &'static str,
-    /// True if there is a hypervisor, which divides the host among VMs and works for them.
-    pub virtualises: bool,
-    /// True if VMs can have a CPU reservation.
-    pub reservations: bool,
-    /// True if a power-on reserves CPU and memory overhead, which admission control checks.
-    pub admission: bool,
-    /// True if a powered-on VM has a swap file for its unreserved memory.
-    pub swap_files: bool,
-    /// Version of a host whose version is unknown.
-    pub assumed: Hypervisor,
-    /// True if the host uses a balloon driver in VMs automatically.
-    pub balloons: bool,
-    /// True if a VM's CPU limit is a quota per period, as that of a container is.
-    pub limits_by_quota: bool,
-    /// True if a VM can have more vCPUs than its host has logical CPUs.
-    pub wider_than_host: bool,
-    /// Kinds of storage controller for VMs, the default first; without a hypervisor the host's own.
-    pub controllers: &'static [ControllerKind],
+records! {
+    /// Features of hosts of a family.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct FamilyFacts {
+        /// Prefix of its version names: `esxi`, `linux` or `none`.
+        pub family: &'static str,
+        /// Its name in messages.
+        pub family_title: &'static str,
+        /// True if there is a hypervisor, which divides the host among VMs and works for them.
+        pub virtualises: bool,
+        /// True if VMs can have a CPU reservation.
+        pub reservations: bool,
+        /// True if a power-on reserves CPU and memory overhead, which admission control checks.
+        pub admission: bool,
+        /// True if a powered-on VM has a swap file for its unreserved memory.
+        pub swap_files: bool,
+        /// Version of a host whose version is unknown.
+        pub assumed: Hypervisor,
+        /// True if the host uses a balloon driver in VMs automatically.
+        pub balloons: bool,
+        /// True if a VM's CPU limit is a quota per period, as that of a container is.
+        pub limits_by_quota: bool,
+        /// True if a VM can have more vCPUs than its host has logical CPUs.
+        pub wider_than_host: bool,
+        /// Kinds of storage controller for VMs, the default first; without a hypervisor the host's own.
+        pub controllers: &'static [ControllerKind],
+    }
 }
 
 impl Family {
@@ -55,8 +59,8 @@ impl Family {
     pub const fn facts(self) -> &'static FamilyFacts {
         match self {
             Self::Esxi => &FamilyFacts {
-                key: "esxi",
-                title: "ESXi",
+                family: "esxi",
+                family_title: "ESXi",
                 virtualises: true,
                 reservations: true,
                 admission: true,
@@ -75,8 +79,8 @@ impl Family {
                 ],
             },
             Self::Linux => &FamilyFacts {
-                key: "linux",
-                title: "Linux",
+                family: "linux",
+                family_title: "Linux",
                 virtualises: true,
                 reservations: false,
                 admission: false,
@@ -99,8 +103,8 @@ impl Family {
                 ],
             },
             Self::BareMetal => &FamilyFacts {
-                key: "none",
-                title: "a host without hypervisor",
+                family: "none",
+                family_title: "a host without hypervisor",
                 virtualises: false,
                 reservations: false,
                 admission: false,
@@ -116,7 +120,7 @@ impl Family {
 
     /// `esxi`, `linux` or `none`.
     pub const fn as_str(self) -> &'static str {
-        self.facts().key
+        self.facts().family
     }
 
     /// Default storage controller of VMs.

@@ -31,6 +31,10 @@ pub struct PlacementRule {
     pub mandatory: bool,
 }
 
+plain! {
+    RuleKind: "str";
+}
+
 /// Kind of placement rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -12,6 +12,7 @@ use super::shape::{lines_of_text, plain_enum};
 use super::source::SourceVm;
 use super::workload::Workload;
 use crate::quantity::{Bytes, Duration, Frequency};
+use crate::record::{Field, Plain};
 
 /// `count` identical VMs. A single VM has the name of its group; several are named `name-1`, `name-2` and so on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -459,6 +460,29 @@ impl Default for GuestSystem {
             kind: None,
             time_slice: Duration::from_millis(6),
         }
+    }
+}
+
+plain! {
+    RestartPriority: "str";
+}
+
+/// Shares of a VM need its vCPUs: the record that has the VM gives their total.
+impl Plain for Shares {
+    fn python() -> String {
+        String::new()
+    }
+
+    fn plain<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    fn is_unknown(&self) -> bool {
+        true
+    }
+
+    fn fields(_key: &str, _about: &'static str) -> Vec<Field> {
+        Vec::new()
     }
 }
 

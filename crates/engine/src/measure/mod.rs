@@ -71,7 +71,9 @@ pub use stations::{BottleneckReport, StationReport};
 pub use task::Task;
 pub use verdict::{Condition, Reason, Steady, Verdict};
 pub use view::{View, WorldView};
-pub use vm_metrics::{Curve, IoReport, IoResult, IoSums, LatencyReport, ResponseReport, VmReport, VmResult};
+pub use vm_metrics::{
+    Curve, IoReport, IoResult, IoSums, LatencyReport, Metric, ResponseReport, VM_METRICS, VmReport, VmResult,
+};
 
 use crate::cpu::Processors;
 use crate::faults::Faults;

@@ -1,8 +1,8 @@
-//! The metrics of a VM. Each is one line of the table, and counted where it happens; docs/metrics.md describes it.
+//! The metrics of a VM. Each is one line of the table, with its definition, and counted where it happens.
 //!
-//! A line names the metric, says whether a report on several VMs shows their mean or their total, names the half-width
-//! of the confidence interval where there is one (with the number of its series, for runs of one replication), and says
-//! how the metric follows from [`Figures`].
+//! A line names the metric, its title and its unit, and says how it follows from [`Figures`]. It says if a report on
+//! several VMs shows their mean or their total. It names the half-width of the confidence interval where there is one,
+//! with the number of its series, for runs of one replication.
 
 use crate::reclaim::VmMemoryResult;
 use bitcode::{Decode, Encode};
@@ -83,16 +83,69 @@ pub enum Together {
     Total,
 }
 
+/// A metric of reports.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Metric {
+    /// Key in the report.
+    pub key: &'static str,
+    /// Title of its columns.
+    pub name: &'static str,
+    /// Unit.
+    pub unit: &'static str,
+    /// Definition, of at least one sentence.
+    pub definition: &'static str,
+    /// True if a group has the sum over its VMs and not their mean.
+    pub summed: bool,
+    /// Key of the half-width of its confidence interval.
+    pub half_width: Option<&'static str>,
+}
+
+const fn metric(
+    key: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    together: Together,
+    half_width: &[&'static str],
+) -> Metric {
+    Metric {
+        key,
+        name,
+        unit,
+        definition: about.trim_ascii(),
+        summed: matches!(together, Together::Total),
+        half_width: if let [key] = half_width { Some(key) } else { None },
+    }
+}
+
 fn of(metric: fn(&Figures) -> f64, figures: &Figures) -> f64 {
     metric(figures)
 }
 
 macro_rules! vm_metrics {
     (
-        work { $($work:ident: $work_as:ident $(, $ci:ident $series:expr)? => $of_work:expr;)+ }
-        io { $($io:ident: $io_as:ident => $of_io:expr;)+ }
-        memory { $($memory:ident: $memory_as:ident => $of_memory:expr;)+ }
+        work { $(
+            $(#[doc = $work_about:literal])+
+            $work:ident $work_title:literal, $work_unit:literal: $work_as:ident $(, $ci:ident $series:expr)? => $of_work:expr;
+        )+ }
+        io { $($(#[doc = $io_about:literal])+ $io:ident $io_title:literal, $io_unit:literal: $io_as:ident => $of_io:expr;)+ }
+        memory { $(
+            $(#[doc = $memory_about:literal])+
+            $memory:ident $memory_title:literal, $memory_unit:literal: $memory_as:ident => $of_memory:expr;
+        )+ }
     ) => {
+        /// The metrics of a VM, in the order of its report.
+        pub const VM_METRICS: &[Metric] = &[
+            $(metric(
+                stringify!($work), $work_title, $work_unit, concat!($($work_about),+), Together::$work_as,
+                &[$(stringify!($ci))?],
+            ),)+
+            $(metric(stringify!($io), $io_title, $io_unit, concat!($($io_about),+), Together::$io_as, &[]),)+
+            $(metric(
+                stringify!($memory), $memory_title, $memory_unit, concat!($($memory_about),+), Together::$memory_as, &[],
+            ),)+
+        ];
+
         /// What a replication measured of a VM. Percentages are per vCPU.
         #[derive(Clone, Debug, Encode, Decode)]
         #[allow(missing_docs, reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from")]
@@ -226,33 +279,71 @@ macro_rules! vm_metrics {
 
 vm_metrics! {
     work {
-        run_pct: Mean => |vm| vm.percent(vm.account.run_ns as f64);
-        ready_pct: Mean, ready_pct_ci95 None => |vm| vm.percent(vm.account.ready_ns as f64);
-        costop_pct: Mean, costop_pct_ci95 None => |vm| vm.percent(vm.account.costop_ns as f64);
-        wait_pct: Mean => |vm| vm.percent(vm.account.wait_ns as f64);
-        limited_pct: Mean => |vm| vm.percent(vm.account.limited_ns as f64);
-        system_pct: Mean => |vm| vm.percent(vm.system_ns);
-        overlap_pct: Mean => |vm| vm.percent(vm.account.overlap_ns as f64);
-        used_pct: Mean => |vm| vm.percent(vm.used_ns());
-        used_mhz: Total => |vm| vm.mhz(vm.used_ns());
-        demand_pct: Mean => |vm| vm.percent(vm.demand_ns);
-        demand_mhz: Total => |vm| vm.mhz(vm.demand_ns * vm.clock_ratio);
-        guest_cpu_pct: Mean, guest_cpu_pct_ci95 Some(0) => |vm| 100.0 * vm.guest_cpu;
-        guest_cpu_peak_pct: Mean => |vm| vm.guest_cpu_peak_pct;
-        run_queue: Total => |vm| vm.runnable_ns / vm.on_ns();
-        throughput_per_s: Total, throughput_per_s_ci95 Some(1) => |vm| vm.throughput_per_s();
-        throughput_units_per_s: Total => |vm| vm.throughput_per_s() * vm.units_per_transaction;
-        down_s: Mean => |vm| vm.down_ns / 1e9;
+        /// Time in which a vCPU was on a hardware thread, with its sibling thread idle or busy. Run + Ready +
+        /// Co-stop + Wait = 100 %.
+        run_pct "Run", "%": Mean => |vm| vm.percent(vm.account.run_ns as f64);
+        /// Time in which a vCPU could run but had no hardware thread, including limited time. Per vCPU, 0 to 100.
+        /// For a host or cluster it is the mean over its vCPUs. Above 5 % look closer, above 10 % users notice.
+        ready_pct "Ready", "%": Mean, ready_pct_ci95 None => |vm| vm.percent(vm.account.ready_ns as f64);
+        /// Time in which ESXi stopped a vCPU because it was too far ahead of its siblings. Per vCPU. Healthy below
+        /// 1 %, trouble above 3 %.
+        costop_pct "Co-stop", "%": Mean, costop_pct_ci95 None => |vm| vm.percent(vm.account.costop_ns as f64);
+        /// Time in which a vCPU had no work or waited for the hypervisor. Includes idle time, and time in which its
+        /// host was down.
+        wait_pct "Wait", "%": Mean => |vm| vm.percent(vm.account.wait_ns as f64);
+        /// Part of Ready in which only the VM's limit stopped the vCPU.
+        limited_pct "Limited", "%": Mean => |vm| vm.percent(vm.account.limited_ns as f64);
+        /// Time the hypervisor spent in interrupts and I/O for this VM, per vCPU.
+        system_pct "System", "%": Mean => |vm| vm.percent(vm.system_ns);
+        /// Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread.
+        overlap_pct "Overlap", "%": Mean => |vm| vm.percent(vm.account.overlap_ns as f64);
+        /// Run + System − Overlap, corrected for clock, and charged 62.5 % while the sibling thread is busy. Per
+        /// vCPU.
+        used_pct "Used", "%": Mean => |vm| vm.percent(vm.used_ns());
+        /// Used in MHz of the nominal clock, whole VM.
+        used_mhz "Used", "MHz": Total => |vm| vm.mhz(vm.used_ns());
+        /// CPU that the VM's vCPUs would use without contention and limits: Run divided by the time minus Ready and
+        /// Co-stop.
+        demand_pct "Demand", "%": Mean => |vm| vm.percent(vm.demand_ns);
+        /// Demand in MHz of the nominal clock, whole VM.
+        demand_mhz "Demand", "MHz": Total => |vm| vm.mhz(vm.demand_ns * vm.clock_ratio);
+        /// How busy the guest system sees its vCPUs. It rises if vCPUs slow down or wait, although no more work is
+        /// done: guest figures alone mislead.
+        guest_cpu_pct "Guest CPU", "%": Mean, guest_cpu_pct_ci95 Some(0) => |vm| 100.0 * vm.guest_cpu;
+        /// Highest guest CPU in one sample interval.
+        guest_cpu_peak_pct "Guest CPU, peak", "%": Mean => |vm| vm.guest_cpu_peak_pct;
+        /// Mean number of guest processes that run or are ready to run, whole VM.
+        run_queue "Run queue", "processes": Total => |vm| vm.runnable_ns / vm.on_ns();
+        /// Transactions completed per second of measured time.
+        throughput_per_s "Throughput", "1/s": Total, throughput_per_s_ci95 Some(1) => |vm| vm.throughput_per_s();
+        /// Throughput times the workload's units per transaction.
+        throughput_units_per_s "Throughput in the application's unit", "units/s": Total
+            => |vm| vm.throughput_per_s() * vm.units_per_transaction;
+        /// Part of the measured time in which the host was down, or the VM did not run because its host was down,
+        /// no host had headroom for it, or it was starting. For a group it is the mean over its VMs. With an `ha`
+        /// policy the VM restarts on another host, and its work is lost. Without one it waits, and continues when
+        /// its host returns. Interrupted transactions and I/Os then count when they end, including the time down,
+        /// and averages count this time as idle. Averages of a restarted VM cover its uptime, its throughput and
+        /// IOPS the whole time.
+        down_s "Down", "s": Mean => |vm| vm.down_ns / 1e9;
     }
     io {
-        iops: Total => |vm| vm.ios / vm.duration_ns * 1e9;
+        /// I/O operations completed per second.
+        iops "I/O operations", "1/s": Total => |vm| vm.ios / vm.duration_ns * 1e9;
     }
     memory {
-        numa_local_pct: Mean => |vm| 100.0 * vm.local;
-        numa_local_mb: Total => |vm| vm.memory_mb * vm.local;
-        numa_remote_mb: Total => |vm| vm.memory_mb * (1.0 - vm.local);
-        memory_gb_per_s: Total => |vm| vm.traffic.iter().sum::<f64>() / vm.duration_ns;
-        memory_remote_gb_per_s: Total => |vm| vm.traffic[1] / vm.duration_ns;
+        /// Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80 % look closer.
+        numa_local_pct "Local memory", "%": Mean => |vm| 100.0 * vm.local;
+        /// Memory on the home nodes, in mebibytes like esxtop.
+        numa_local_mb "Local memory", "MB": Total => |vm| vm.memory_mb * vm.local;
+        /// Memory on other nodes than the home nodes, in mebibytes like esxtop.
+        numa_remote_mb "Remote memory", "MB": Total => |vm| vm.memory_mb * (1.0 - vm.local);
+        /// Bytes that workloads read and write in memory per second. For a host it is what the memory of all its
+        /// nodes delivers.
+        memory_gb_per_s "Memory bandwidth", "GB/s": Total => |vm| vm.traffic.iter().sum::<f64>() / vm.duration_ns;
+        /// Part of the memory bandwidth that crosses the link between nodes, counted from the node on which a vCPU
+        /// runs. That is not always its home node.
+        memory_remote_gb_per_s "Remote memory bandwidth", "GB/s": Total => |vm| vm.traffic[1] / vm.duration_ns;
     }
 }
 

@@ -6,7 +6,7 @@ import re
 
 from hypertwin.ingest import json_fields, outside, secrets
 from hypertwin.ingest.json_fields import Fields
-from hypertwin.language import SourceNetwork, SourceVm
+from hypertwin.members import SourceNetwork, SourceVm
 
 _NETWORK = re.compile("net[0-9]{1,2}")
 MAX_VLAN = 4_094

@@ -19,7 +19,8 @@ from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.measured import of_host
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, rounded
-from hypertwin.language import Hypervisor, hypervisors, limits
+from hypertwin.language import hypervisors, limits
+from hypertwin.members import HypervisorFacts
 
 MIB = 2**20
 POWER_POLICIES = ("high-performance", "balanced", "low-power", "custom", "not-managed")
@@ -79,7 +80,7 @@ class ScenarioHost:
         return self.sockets * self.cores_per_socket * self.clock_hz
 
     @property
-    def options(self) -> Hypervisor:
+    def options(self) -> HypervisorFacts:
         """Settings of its hypervisor."""
         return hypervisors()[self.hypervisor]
 

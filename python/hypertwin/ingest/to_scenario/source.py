@@ -12,7 +12,8 @@ from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside, secrets
 from hypertwin.ingest.to_scenario.measured import MOST_BYTES
 from hypertwin.ingest.to_scenario.yaml_text import memory_size
-from hypertwin.language import SourceCluster, SourceDisk, SourceNetwork, SourcePartition, SourceVm, schema_node
+from hypertwin.language import schema_node
+from hypertwin.members import SourceCluster, SourceDisk, SourceNetwork, SourcePartition, SourceVm
 
 MAX_GUEST_OS = 200
 """Maximum characters of `guest_os`."""

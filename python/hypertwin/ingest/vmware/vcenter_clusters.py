@@ -16,7 +16,7 @@ from hypertwin.ingest.vmware import vsphere
 from hypertwin.ingest.vmware.availability import threshold_of_rate
 from hypertwin.ingest.vmware.vcenter_values import enum, get, switch, text, whole
 from hypertwin.ingest.vmware.vsphere import Session
-from hypertwin.language import SourceCluster
+from hypertwin.members import SourceCluster
 
 PATHS = ("name", "parent", "configurationEx", "summary")
 PAGE = 10

@@ -14,7 +14,7 @@ from hypertwin.ingest import outside, secrets
 from hypertwin.ingest.vmware import vsphere
 from hypertwin.ingest.vmware.vcenter_values import enum, get, switch, text, whole
 from hypertwin.ingest.vmware.vsphere import Session
-from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, SourceVm
+from hypertwin.members import SourceDisk, SourceNetwork, SourcePartition, SourceVm
 
 PROPERTIES = (
     *("config.version", "config.firmware", "config.bootOptions", "config.changeTrackingEnabled"),

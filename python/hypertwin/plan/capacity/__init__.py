@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from hypertwin import _core, language
+from hypertwin import _core, members
 from hypertwin.documents import capacity as documents
 from hypertwin.documents.failover import Failover
 from hypertwin.language import Host, Inventory
@@ -42,7 +42,7 @@ from hypertwin.scenario import Scenario, space
 
 GIB = 2**30
 
-Judge = Callable[[Scenario, language.Cluster, Limits], Failover | None]
+Judge = Callable[[Scenario, members.Cluster, Limits], Failover | None]
 """Function that returns the verdict on host failures of a cluster, or None without a verdict."""
 
 
@@ -83,7 +83,7 @@ def capacity(loaded: Scenario, asked: Asked, judge: Judge | None = None) -> docu
     }
 
 
-def clusters_of(store: language.Datastore, inventory: Inventory) -> list[str]:
+def clusters_of(store: members.Datastore, inventory: Inventory) -> list[str]:
     """Return the clusters that use a datastore.
 
     If the source has no clusters and the scenario has one, that cluster is returned.
@@ -240,7 +240,7 @@ def _asked(limits: Limits) -> documents.Asked:
     }
 
 
-def _datastore(store: language.Datastore, used_by: Sequence[str]) -> documents.Datastore:
+def _datastore(store: members.Datastore, used_by: Sequence[str]) -> documents.Datastore:
     used = None if store.free_bytes is None else store.capacity_bytes - store.free_bytes
     promised = store.provisioned_bytes
     return {

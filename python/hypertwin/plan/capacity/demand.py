@@ -18,7 +18,8 @@ from typing import Any, Literal
 from hypertwin import _core
 from hypertwin.documents.capacity import Basis, Source
 from hypertwin.ingest.apportion import Share, Taker, apportion
-from hypertwin.language import Cluster, Host, Inventory, MeasuredCluster, MeasuredHost, MeasuredVm, Vm
+from hypertwin.language import Host, Inventory, Vm
+from hypertwin.members import Cluster, MeasuredCluster, MeasuredHost, MeasuredVm
 from hypertwin.plan.capacity.limits import Kind
 from hypertwin.scenario import Scenario
 

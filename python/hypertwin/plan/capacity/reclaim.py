@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from hypertwin.documents import capacity as documents
-from hypertwin.language import Inventory, PoweredOff, Vm
+from hypertwin.language import Inventory, Vm
+from hypertwin.members import PoweredOff
 from hypertwin.metrics.words import count
 from hypertwin.plan.capacity import room
 from hypertwin.plan.capacity.demand import span

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from hypertwin.language import Cluster, Host, Vm
+from hypertwin.language import Host, Vm
+from hypertwin.members import Cluster
 from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.demand import Found, capacity_mhz
 from hypertwin.plan.capacity.limits import Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hypertwin.documents import capacity as documents
-from hypertwin.language import Datastore, PoweredOff
+from hypertwin.members import Datastore, PoweredOff
 from hypertwin.plan.capacity.state import State
 
 GIB = 2**30

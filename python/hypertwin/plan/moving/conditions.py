@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, Vm
+from hypertwin.language import Vm
+from hypertwin.members import SourceDisk, SourceNetwork, SourcePartition
 from hypertwin.plan.moving import devices, guest, names, proxmox
 from hypertwin.plan.moving.context import Context
 

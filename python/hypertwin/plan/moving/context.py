@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from hypertwin.language import UNKNOWN_CLUSTER, Host, Inventory, SourceCluster, Vm
+from hypertwin.language import UNKNOWN_CLUSTER, Host, Inventory, Vm
+from hypertwin.members import SourceCluster
 from hypertwin.plan.moving import names
 from hypertwin.plan.moving.off import Off
 from hypertwin.plan.moving.target import Target

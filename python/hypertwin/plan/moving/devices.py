@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hypertwin.language import SourceDisk, SourceNetwork, Vm
+from hypertwin.language import Vm
+from hypertwin.members import SourceDisk, SourceNetwork
 
 Bus = Literal["scsi", "sata", "ide", "nvme"]
 

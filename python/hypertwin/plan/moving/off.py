@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from hypertwin.language import MeasuredVm, PoweredOff, Vm
+from hypertwin.language import UNKNOWN_SOURCE, Vm
+from hypertwin.members import MeasuredVm, PoweredOff
 from hypertwin.plan.powered_off import free_name
-
-_UNMEASURED: Mapping[str, Any] = dict.fromkeys(each.name for each in fields(MeasuredVm))
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,6 @@ class Off:
 
 
 def _vm(of: PoweredOff, name: str) -> Vm:
-    measured: dict[str, Any] = {
-        "storage_provisioned_bytes": of.storage_provisioned_bytes,
-        "storage_used_bytes": of.storage_used_bytes,
-        "snapshot_count": of.snapshot_count,
-    }
     return Vm(
         name=name,
         group=name,
@@ -55,7 +48,7 @@ def _vm(of: PoweredOff, name: str) -> Vm:
         memory_bytes=of.memory_bytes,
         memory_touched_bytes=0,
         memory_reservation_bytes=of.memory_reservation_bytes,
-        reservation_hz=of.reservation_hz,
+        reservation_hz=of.reservation_hz or 0,
         limit_hz=of.limit_hz,
         shares=of.shares,
         cores_per_socket=of.cores_per_socket,
@@ -68,10 +61,12 @@ def _vm(of: PoweredOff, name: str) -> Vm:
         storage_appliance=False,
         guest_os=of.guest_os,
         products=(),
-        array=None,
-        pool=None,
         vdisks=0,
         policies={},
-        measured=MeasuredVm(**{**_UNMEASURED, **measured}),
-        source=of.source,
+        measured=MeasuredVm(
+            storage_provisioned_bytes=of.storage_provisioned_bytes,
+            storage_used_bytes=of.storage_used_bytes,
+            snapshot_count=of.snapshot_count,
+        ),
+        source=of.source or UNKNOWN_SOURCE,
     )

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hypertwin.language import SourceNetwork, Vm
+from hypertwin.language import Vm
+from hypertwin.members import SourceNetwork
 from hypertwin.plan.moving import devices, guest, names
 from hypertwin.plan.moving.context import Context
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from hypertwin import naming
 from hypertwin.errors import fail
-from hypertwin.language import Pool, Redundancy, Vm
+from hypertwin.language import Pool, Vm
+from hypertwin.members import RedundancyFacts
 from hypertwin.naming import counted
 from hypertwin.plan.placement.problem import Problem
 from hypertwin.scenario import Scenario
@@ -107,7 +108,7 @@ def vms_without_data(scenario: Scenario, problem: Problem, lost: Mapping[str, in
     return found
 
 
-def kept(pool: Pool, vm: Vm) -> list[Redundancy]:
+def kept(pool: Pool, vm: Vm) -> list[RedundancyFacts]:
     """Return the redundancy of a VM's data in a pool, from its policies, or from the pool for data without a policy."""
     found = [pool.policies[name] for name in sorted(vm.policies)]
     if sum(vm.policies.values()) < max(vm.vdisks, 1):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hypertwin.language import UNKNOWN_SOURCE, Host, MeasuredVm, Vm
+from hypertwin.language import Host, Vm
 from hypertwin.plan.capacity.limits import AskedVm
 from hypertwin.plan.placement import balance, bounds
 from hypertwin.plan.placement import beside as searches
@@ -259,7 +259,6 @@ def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
     return Vm(
         name=name,
         group=name,
-        label=None,
         host="",
         cluster=problem.cluster,
         host_is_given=False,
@@ -269,9 +268,7 @@ def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
         memory_touched_bytes=asked.memory_bytes,
         memory_reservation_bytes=0,
         reservation_hz=0,
-        limit_hz=None,
         shares=1_000.0 * asked.vcpus,
-        cores_per_socket=None,
         cpu_hot_add=False,
         has_affinity=False,
         restart_priority="medium",
@@ -279,12 +276,7 @@ def _vm(name: str, asked: AskedVm, problem: Problem) -> Vm:
         live_migration=True,
         host_groups=tuple(dict.fromkeys(host.group for host in problem.hosts if _fits(asked, host))),
         storage_appliance=False,
-        guest_os=None,
         products=(),
-        array=None,
-        pool=None,
         vdisks=0,
         policies={},
-        measured=MeasuredVm(**dict.fromkeys(MeasuredVm.__dataclass_fields__)),
-        source=UNKNOWN_SOURCE,
     )

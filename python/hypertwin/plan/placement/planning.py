@@ -20,7 +20,7 @@ from hypertwin import scenario as scenarios
 from hypertwin.arguments import asks
 from hypertwin.documents import placement as documents
 from hypertwin.errors import fail
-from hypertwin.language import Cluster
+from hypertwin.members import Cluster
 from hypertwin.metrics.words import count, some
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import AskedVm, Limits

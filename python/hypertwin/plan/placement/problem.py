@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hypertwin.errors import fail
-from hypertwin.language import Cluster, Host, Vm
+from hypertwin.language import Host, Vm
+from hypertwin.members import Cluster
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.state import Limited, State
 from hypertwin.scenario import Scenario

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hypertwin.documents.failover import Failover, HostFailure, PoolFate, PoolState, Reason, ReasonCode
-from hypertwin.language import Cluster
+from hypertwin.members import Cluster
 from hypertwin.metrics.words import count, some
 from hypertwin.plan.capacity import admission
 from hypertwin.plan.capacity.limits import Limits

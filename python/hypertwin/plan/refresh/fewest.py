@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hypertwin.language import Cluster
+from hypertwin.members import Cluster
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement import balance, bounds, place, policies
 from hypertwin.plan.placement.failures import Failures, failures_of

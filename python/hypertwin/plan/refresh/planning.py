@@ -11,7 +11,8 @@ from itertools import combinations
 import numpy as np
 
 from hypertwin.errors import ScenarioError
-from hypertwin.language import Cluster, Host, Vm
+from hypertwin.language import Host, Vm
+from hypertwin.members import Cluster
 from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement.problem import Ints, Memory

@@ -12,7 +12,8 @@ from itertools import count
 
 from hypertwin.documents.capacity import Basis
 from hypertwin.errors import fail
-from hypertwin.language import Cluster, Host, Vm
+from hypertwin.language import Host, Vm
+from hypertwin.members import Cluster
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.state import State
 from hypertwin.scenario import Scenario

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hypertwin.ingest.kvm import proxmox_source
-from hypertwin.language import SourceNetwork
+from hypertwin.members import SourceNetwork
 
 SECRET = "hunter2"
 

@@ -17,7 +17,7 @@ from hypertwin.ingest import sources
 from hypertwin.ingest.inventory import Cluster, Host, Inventory, Snapshots, Vm
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import column_name
-from hypertwin.language import SourceCluster
+from hypertwin.members import SourceCluster
 
 SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
 MIB = 2**20

@@ -12,7 +12,7 @@ from tests.python.ingest.vmware.rvtools_files import HEADERS, Tabs, export, writ
 
 from hypertwin import language, scenario
 from hypertwin.ingest import sources, to_scenario
-from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, SourceVm
+from hypertwin.members import SourceDisk, SourceNetwork, SourcePartition, SourceVm
 
 SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
 GIB = 2**30

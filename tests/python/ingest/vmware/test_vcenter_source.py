@@ -8,7 +8,7 @@ import pytest
 from pyVmomi import vim
 
 from hypertwin.ingest.vmware import vcenter, vcenter_source, vsphere
-from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, SourceVm
+from hypertwin.members import SourceDisk, SourceNetwork, SourcePartition, SourceVm
 from hypertwin.plan.moving import devices
 
 device = vim.vm.device

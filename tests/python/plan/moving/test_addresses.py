@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from tests.python.plan.moving.vms import vm
 
-from hypertwin.language import SourceVm
+from hypertwin.members import SourceVm
 from hypertwin.plan.moving import addresses, conditions, rollback
 from hypertwin.plan.moving.context import Context
 from hypertwin.plan.moving.target import Target

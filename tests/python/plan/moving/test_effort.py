@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.python.plan.moving.vms import GIB, SAS, UNMEASURED, disks, vm
+from tests.python.plan.moving.vms import GIB, SAS, disks, vm
 
-from hypertwin.language import MeasuredVm, SourceDisk, SourceVm
+from hypertwin.members import MeasuredVm, SourceDisk, SourceVm
 from hypertwin.plan.moving.context import Context
 from hypertwin.plan.moving.effort import effort, os_score, work
 from hypertwin.plan.moving.rules import Finding, Severity, findings
@@ -100,7 +100,7 @@ def test_large_disks(tib: float, expected: str) -> None:
     of = SourceVm(disks=(SourceDisk(capacity_bytes=int(tib * TIB)),))
     found = effort(vm(guest_os=RHEL, source=of), ())
     assert (found.effort, found.disk_tib) == (expected, pytest.approx(tib))
-    measured = MeasuredVm(**{**UNMEASURED.__dict__, "storage_provisioned_bytes": int(tib * TIB)})
+    measured = MeasuredVm(storage_provisioned_bytes=int(tib * TIB))
     assert effort(vm(guest_os=RHEL, measured=measured), ()).effort == expected
 
 

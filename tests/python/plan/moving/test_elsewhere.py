@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.python.plan.moving.vms import NVME, SAS, disks, networks, vm
 
-from hypertwin.language import SourceVm
+from hypertwin.members import SourceVm
 from hypertwin.plan.moving.becomes import becomes
 from hypertwin.plan.moving.context import Context
 from hypertwin.plan.moving.target import Target

@@ -3,7 +3,7 @@
 import pytest
 from tests.python.plan.moving.vms import vm
 
-from hypertwin.language import SourceVm
+from hypertwin.members import SourceVm
 from hypertwin.plan.moving import guest
 
 WINDOWS = {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hypertwin.language import Rule
+from hypertwin.members import Rule
 from hypertwin.plan.moving.handover.texts import texts
 
 HOSTILE = (

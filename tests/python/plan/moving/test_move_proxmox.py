@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.python.plan.moving.vms import BUSLOGIC, GIB, IDE, NVME, PARALLEL, PVSCSI, SAS, SATA, disks, networks, vm
 
-from hypertwin.language import Host, SourceDisk, SourceVm, Vm
+from hypertwin.language import Host, Vm
+from hypertwin.members import SourceDisk, SourceVm
 from hypertwin.plan.moving import proxmox
 from hypertwin.plan.moving.becomes import becomes
 from hypertwin.plan.moving.context import Context

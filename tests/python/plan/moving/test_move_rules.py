@@ -10,7 +10,8 @@ import pytest
 import yaml
 from tests.python.plan.moving.vms import GIB, IDE, MIB, NVME, PVSCSI, SAS, SATA, disks, networks, vm
 
-from hypertwin.language import Host, SourceCluster, SourceDisk, SourcePartition, SourceVm, Vm
+from hypertwin.language import Host, Vm
+from hypertwin.members import SourceCluster, SourceDisk, SourcePartition, SourceVm
 from hypertwin.plan.moving import conditions, facts
 from hypertwin.plan.moving.context import Context
 from hypertwin.plan.moving.rules import FOLDER, SEVERITIES, Rule, findings, rules

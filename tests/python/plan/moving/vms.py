@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypertwin.language import MeasuredVm, SourceDisk, SourceNetwork, SourceVm, Vm
+from hypertwin.language import Vm
+from hypertwin.members import MeasuredVm, SourceDisk, SourceNetwork, SourceVm
 
 GIB = 2**30
 MIB = 2**20
-UNMEASURED = MeasuredVm(**dict.fromkeys(MeasuredVm.__dataclass_fields__))
 PVSCSI, SAS, PARALLEL, BUSLOGIC = "VMware paravirtual SCSI", "LSI Logic SAS", "LSI Logic Parallel", "BusLogic"
 NVME, SATA, IDE = "NVMe controller 0", "SATA controller 0", "IDE 0"
 
@@ -24,7 +24,7 @@ def vm(name: str = "db", *, source: SourceVm | None = None, snapshots: int | Non
         **{"stays_on_host": False, "live_migration": True, "host_groups": ("esx",), "storage_appliance": False},
         **{"guest_os": None, "products": (), "array": None, "pool": None, "vdisks": 0, "policies": {}},
     }
-    measured = MeasuredVm(**{**UNMEASURED.__dict__, "snapshot_count": snapshots})
+    measured = MeasuredVm(snapshot_count=snapshots)
     return Vm(name=name, source=source or SourceVm(), **{**of, "measured": measured, **changes})
 
 

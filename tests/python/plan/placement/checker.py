@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypertwin.language import Rule
+from hypertwin.members import Rule
 from hypertwin.scenario import Scenario
 
 EPSILON = 1e-7

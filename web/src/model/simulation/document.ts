@@ -1,6 +1,6 @@
 /** Output of `hypertwin simulate`. The engine makes the points. docs/metrics.md explains each figure. */
 
-// Generated from python/hypertwin/documents/simulation.py and python/hypertwin/documents/space.py by `make docs`: change that.
+// Generated from python/hypertwin/documents/simulation.py and python/hypertwin/documents/vm_metrics.py and python/hypertwin/documents/space.py by `make docs`: change that.
 
 /** A NUMA node of a host. */
 export interface Node {
@@ -113,7 +113,7 @@ export interface Outcome {
 }
 
 /** State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU. */
-export interface Vm {
+export interface Vm extends VmMetrics {
   /** Host of the VM. Groups have `count`, `hosts` and `clusters` instead. */
   host?: string;
   cluster?: string;
@@ -121,35 +121,12 @@ export interface Vm {
   hosts?: string[];
   clusters?: string[];
   vcpus: number;
-  run_pct: number;
-  ready_pct: number;
-  ready_pct_ci95: number | null;
-  costop_pct: number;
-  costop_pct_ci95: number | null;
-  wait_pct: number;
-  limited_pct: number;
-  system_pct: number;
-  overlap_pct: number;
-  used_pct: number;
-  used_mhz: number;
-  demand_pct: number;
-  demand_mhz: number;
-  guest_cpu_pct: number;
-  guest_cpu_pct_ci95: number | null;
-  guest_cpu_peak_pct: number;
-  run_queue: number;
-  throughput_per_s: number;
-  throughput_per_s_ci95: number | null;
-  throughput_units_per_s: number;
-  /** Measured time without running: dead, waiting for a host, booting. */
-  down_s: number;
   /** Measured time with slowdown or pause by its own migration. */
   slow_s?: number;
   memory?: VmMemory;
   unit: string;
   response_ms: Response;
   response_count: number;
-  iops: number;
   io_latency_ms?: Latency;
   io_mb_per_s?: number;
   io_cpu_cycles_per_io?: number;
@@ -157,11 +134,6 @@ export interface Vm {
   write?: Ios;
   copied_mb_per_s?: number;
   copy_s?: number;
-  numa_local_pct: number;
-  numa_local_mb: number;
-  numa_remote_mb: number;
-  memory_gb_per_s: number;
-  memory_remote_gb_per_s: number;
   virtual_nodes: number;
   outcomes: Outcome[];
 }
@@ -550,6 +522,60 @@ export interface Simulation {
   /** Breaks of a sweep of an amount, those that suffer first. */
   breaks: Break[];
   points: Point[];
+}
+
+/** Metrics of a VM, or of a group: means of its VMs, or sums. Percentages are per vCPU. */
+export interface VmMetrics {
+  /** Time in which a vCPU was on a hardware thread, with its sibling thread idle or busy. Run + Ready + Co- stop + Wait = 100 %. */
+  run_pct: number;
+  /** Time in which a vCPU could run but had no hardware thread, including limited time. Per vCPU, 0 to 100. For a host or cluster it is the mean over its vCPUs. Above 5 % look closer, above 10 % users notice. */
+  ready_pct: number;
+  ready_pct_ci95: number | null;
+  /** Time in which ESXi stopped a vCPU because it was too far ahead of its siblings. Per vCPU. Healthy below 1 %, trouble above 3 %. */
+  costop_pct: number;
+  costop_pct_ci95: number | null;
+  /** Time in which a vCPU had no work or waited for the hypervisor. Includes idle time, and time in which its host was down. */
+  wait_pct: number;
+  /** Part of Ready in which only the VM's limit stopped the vCPU. */
+  limited_pct: number;
+  /** Time the hypervisor spent in interrupts and I/O for this VM, per vCPU. */
+  system_pct: number;
+  /** Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread. */
+  overlap_pct: number;
+  /** Run + System − Overlap, corrected for clock, and charged 62.5 % while the sibling thread is busy. Per vCPU. */
+  used_pct: number;
+  /** Used in MHz of the nominal clock, whole VM. */
+  used_mhz: number;
+  /** CPU that the VM's vCPUs would use without contention and limits: Run divided by the time minus Ready and Co-stop. */
+  demand_pct: number;
+  /** Demand in MHz of the nominal clock, whole VM. */
+  demand_mhz: number;
+  /** How busy the guest system sees its vCPUs. It rises if vCPUs slow down or wait, although no more work is done: guest figures alone mislead. */
+  guest_cpu_pct: number;
+  guest_cpu_pct_ci95: number | null;
+  /** Highest guest CPU in one sample interval. */
+  guest_cpu_peak_pct: number;
+  /** Mean number of guest processes that run or are ready to run, whole VM. */
+  run_queue: number;
+  /** Transactions completed per second of measured time. */
+  throughput_per_s: number;
+  throughput_per_s_ci95: number | null;
+  /** Throughput times the workload's units per transaction. */
+  throughput_units_per_s: number;
+  /** Part of the measured time in which the host was down, or the VM did not run because its host was down, no host had headroom for it, or it was starting. For a group it is the mean over its VMs. With an `ha` policy the VM restarts on another host, and its work is lost. Without one it waits, and continues when its host returns. Interrupted transactions and I/Os then count when they end, including the time down, and averages count this time as idle. Averages of a restarted VM cover its uptime, its throughput and IOPS the whole time. */
+  down_s: number;
+  /** I/O operations completed per second. */
+  iops: number;
+  /** Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80 % look closer. */
+  numa_local_pct: number;
+  /** Memory on the home nodes, in mebibytes like esxtop. */
+  numa_local_mb: number;
+  /** Memory on other nodes than the home nodes, in mebibytes like esxtop. */
+  numa_remote_mb: number;
+  /** Bytes that workloads read and write in memory per second. For a host it is what the memory of all its nodes delivers. */
+  memory_gb_per_s: number;
+  /** Part of the memory bandwidth that crosses the link between nodes, counted from the node on which a vCPU runs. That is not always its home node. */
+  memory_remote_gb_per_s: number;
 }
 
 /** State of a pool after the permanent loss of one host. */

@@ -18,7 +18,7 @@ from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import COSTS, PATHS, TAB_COSTS, TABS, column_name
 from hypertwin.ingest.vmware.rvtools.places import Names, Place, place
 from hypertwin.ingest.vmware.rvtools.tables import Row, Table, Tabs
-from hypertwin.language import SourceCluster
+from hypertwin.members import SourceCluster
 
 HOST_COUNTER = "vHost/CPU usage %"
 MOST_PCT = 1_000.0

@@ -15,7 +15,7 @@ from hypertwin.ingest import secrets
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.export import Export
 from hypertwin.ingest.vmware.rvtools.tables import Row, Table
-from hypertwin.language import SourceDisk, SourceNetwork, SourcePartition, SourceVm
+from hypertwin.members import SourceDisk, SourceNetwork, SourcePartition, SourceVm
 
 FIRMWARE = {"bios": "bios", "efi": "efi"}
 TOOLS = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hypertwin.documents.move import MovedVm
-from hypertwin.language import Rule
+from hypertwin.members import Rule
 from hypertwin.plan.moving.handover import shell
 
 _AFFINITY = {"keep-together": "positive", "keep-apart": "negative"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hypertwin.documents.move import MovedVm, Target, Wave
-from hypertwin.language import Rule
+from hypertwin.members import Rule
 from hypertwin.plan.moving.handover import kvm, openshift, proxmox, proxmox_rules
 
 TOOLS: Mapping[Target, tuple[str, Callable[[Wave, Sequence[MovedVm]], str]]] = {

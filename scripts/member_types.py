@@ -1,0 +1,120 @@
+"""Types of what the core tells, made from its own tables: members of scenarios, and metrics of VMs in documents."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hypertwin import _core
+
+PACKAGE = Path(__file__).resolve().parents[1] / "python" / "hypertwin"
+
+HEAD = '''\
+"""Members of scenarios as the compiled core has them: clusters, hosts, VMs, pools, and facts about them.
+
+A value of None is unknown.
+
+Generated from the records of the core by `make docs`; change the comments in `crates`, not this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class Member:
+    """Anything that the core says of a scenario."""
+
+    PARTS: ClassVar[Mapping[str, Any]] = {}
+    """Fields that are not plain in JSON: the type of the collection, and the class of its items."""
+'''
+
+
+def modules() -> dict[Path, str]:
+    """Every generated file and what it must contain."""
+    classes = "\n".join([HEAD, *_classes(json.loads(_core.classes()))])
+    return {PACKAGE / "members.py": formatted(classes), PACKAGE / "documents" / "vm_metrics.py": formatted(_metrics())}
+
+
+METRICS_HEAD = '''\
+"""Metrics of a VM in the output of `hypertwin simulate`. Generated from the table of the engine by `make docs`."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class VmMetrics(TypedDict):
+    """Metrics of a VM, or of a group: means of its VMs, or sums. Percentages are per vCPU."""
+
+'''
+
+
+def _metrics() -> str:
+    fields = []
+    for each in json.loads(_core.metrics()):
+        fields.append(f"    {each['key']}: float\n{doc(each['definition'], 4).rstrip()}")
+        fields += [f"    {each['half_width']}: float | None"] if each["half_width"] else []
+    return METRICS_HEAD + "\n".join(fields)
+
+
+def _classes(classes: list[Mapping[str, Any]]) -> Iterator[str]:
+    known: dict[str, bool] = {}
+    for each in classes:
+        defaults = [_default(field, known) for field in each["fields"]]
+        known[each["name"]] = all(defaults)
+        how = "(frozen=True, kw_only=True)" if any(defaults) and not all(defaults) else "(frozen=True)"
+        parts = ", ".join(f"{json.dumps(field['key'])}: {_part(field['python'], known)}" for field in each["fields"])
+        parts = re.sub(r'"\w+": (, |$)', "", parts).rstrip(", ")
+        yield f"\n@dataclass{how}\nclass {each['name']}(Member):\n{doc(each['about'].strip(), 4)}"
+        if parts:
+            yield f"    PARTS: ClassVar[Mapping[str, Any]] = {{{parts}}}\n"
+        for field in each["fields"]:
+            text = doc(field["about"].strip(), 4).rstrip()
+            yield f"    {field['key']}: {field['python']}{_default(field, known)}\n{text}"
+
+
+def _default(field: Mapping[str, Any], known: Mapping[str, bool]) -> str:
+    """The default of a field that may be unknown, or an empty string."""
+    python = field["python"]
+    return f" = {python}()" if known.get(python) else " = None" if python.endswith(" | None") else ""
+
+
+def _part(python: str, known: Mapping[str, bool]) -> str:
+    """The type of a collection and the class of its items, for a field that has them."""
+    found = re.fullmatch(r"(?:(tuple|frozenset|Mapping)\[(?:str, )?)?(\w+)(?:, .*)?\]?(?: \| None)?", python)
+    collection, item = found.groups() if found else (None, "")
+    if not collection and item not in known:
+        return ""
+    return f"({'dict' if collection == 'Mapping' else collection}, {item if item in known else None})"
+
+
+def doc(text: str, indent: int = 0) -> str:
+    """A docstring."""
+    if not text:
+        return ""
+    lead = " " * indent
+    escaped = text.replace("\\", "\\\\").replace('"""', "'''")
+    escaped = escaped[:-1] + '\\"' if escaped.endswith('"') else escaped
+    lines = textwrap.wrap(escaped, 116 - indent, initial_indent=f'{lead}"""', subsequent_indent=lead)
+    close = '"""' if len(lines) == 1 else f'\n{lead}"""'
+    return "\n".join(lines) + close + "\n"
+
+
+def formatted(text: str) -> str:
+    """The text of a module, formatted."""
+    ruff = [sys.executable, "-m", "ruff", "format", "--quiet", "-"]
+    return subprocess.run(ruff, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+if __name__ == "__main__":  # before `generate_docs.py`, which imports these files
+    for path, text in modules().items():
+        path.write_text(text, encoding="utf-8")
