@@ -52,6 +52,23 @@ const UNUSED: [RegExp, string][] = [
   [/\b\w+\.distr *(== *1|!= *2)(?!\d)/g, "true"],
 ];
 
+/** Copyright and permission of each package in a bundle, as MIT and ISC ask of every copy; equal permissions once. */
+function notices(modules: readonly string[]): string {
+  const packages = modules.flatMap((id) => id.match(/^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/) ?? []);
+  const copyrights: string[] = [];
+  const permissions = new Set<string>();
+  for (const folder of [...new Set(packages)].sort()) {
+    const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+    if (!file) throw new Error(`${folder} has no licence: its bundle cannot be given away`);
+    const text = readFileSync(join(folder, file), "utf8").replace(/\s+/g, " ");
+    const [, copyright, permission] = text.match(/(Copyright.+?) (Permission.+?) ?$/) ?? [];
+    if (!copyright || !permission) throw new Error(`${file} of ${folder} is not read: see vite.config.ts`);
+    copyrights.push(`${folder.replace(/^.*\/node_modules\//, "")}: ${copyright}`);
+    permissions.add(permission);
+  }
+  return ["/* contains", ...copyrights, ...permissions, "*/"].join("\n");
+}
+
 /** What differs in the bundle of `hypertwin serve`: `vite build --mode serve --outDir ../python/hypertwin/serve`. */
 const APP = {
   build: {
@@ -99,14 +116,18 @@ export default defineConfig({
       },
     },
     {
-      name: "hash of the sources",
+      name: "hash of the sources, and licences",
       enforce: "post",
       generateBundle: {
         order: "post",
         handler(_options, bundle) {
           for (const file of Object.values(bundle))
             if (file.type === "chunk")
-              file.code = `/* built by \`make page\` from web/, sources ${hashOfSources()} */\n${file.code}`;
+              file.code = [
+                `/* built by \`make page\` from web/, sources ${hashOfSources()} */`,
+                notices(file.moduleIds),
+                file.code,
+              ].join("\n");
         },
       },
     },

@@ -9,10 +9,12 @@ import random
 import re
 import zlib
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from tests.e2e import specimen
 
+from hypertwin import serve
 from hypertwin.show import page as pages
 
 SCRIPT = re.compile(r'<script id="page" type="application/json"([^>]*)>(.*?)</script>', re.S)
@@ -141,6 +143,15 @@ def test_the_same_document_gives_the_same_bytes():
 
 def test_a_page_without_data_is_small():
     assert len(pages.Page("view", "", {}).html(specimen.MADE).encode()) <= 190_000
+
+
+def test_pages_and_the_app_carry_the_licences_of_what_they_contain():
+    page = pages.Page("view", "", {}).html(specimen.MADE)
+    app = (Path(serve.__file__).parent / "app.js").read_text(encoding="utf-8")
+    for text, packages in ((page, ("preact", "uplot")), (app, ("preact", "uplot", "yaml", "@codemirror/view"))):
+        assert all(f"{name}: Copyright" in text for name in packages)
+        assert "Permission is hereby granted, free of charge" in text
+    assert "Permission to use, copy, modify, and/or distribute" in app
 
 
 def test_the_date_is_that_of_the_source_where_it_is_set(monkeypatch):
