@@ -184,8 +184,7 @@ def test_telemetry_and_diagnose_on_the_command_line(tmp_path, cli):
     folder.mkdir()
     for number in range(3):
         (folder / f"{number}.prom").write_text(node(30 * number) + libvirt(30 * number))
-    done = cli("telemetry", "kvm1", "--format", "json")
-    assert done.returncode == 0, done.stderr
+    done = cli("telemetry", "kvm1", "--format", "json", exits=0)
     assert "ready_sum_pct" in done.stdout
     done = cli("diagnose", "kvm1")
     assert done.returncode in (0, 1), done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import simulated
 from tests.python.ingest import hostile
 
 from hypertwin.errors import SourceError
@@ -185,16 +186,13 @@ def test_hosts_alone_say_what_they_can(read):
 def test_import_says_that_hyper_v_is_not_modelled(tmp_path, cli):
     for name, rows in objects().items():
         (tmp_path / f"{name}.csv").write_bytes(written(name, rows, "semicolon with type utf-16"))
-    done = cli("import", "vms.csv", "hosts.csv", "processors.csv", "used.csv", "nodes.csv", "-o", "cluster.yaml")
-    assert done.returncode == 0, done.stderr
+    done = cli(
+        "import", "vms.csv", "hosts.csv", "processors.csv", "used.csv", "nodes.csv", "-o", "cluster.yaml", exits=0
+    )
     assert done.stderr.count("Microsoft Hyper-V is not modelled: esxi-8.0 is used instead") == 1
     assert (tmp_path / "cluster.yaml").read_text().count("Hyper-V is not modelled") == 1, "once, not for each host"
-    done = cli(
-        "simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1", "--format", "json"
-    )
-    assert done.returncode == 0, done.stderr
     expected = 100 * 5200 / (8 * 2594)
-    assert json.loads(done.stdout)["points"][0]["vms"]["db"]["guest_cpu_pct"] == pytest.approx(expected, abs=10)
+    assert simulated(cli)["vms"]["db"]["guest_cpu_pct"] == pytest.approx(expected, abs=10)
 
 
 def test_800_machines_on_34_hosts(read):

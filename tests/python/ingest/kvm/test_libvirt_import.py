@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import needs_module, refused
+from tests.conftest import needs_module, refused, simulated
 from tests.python.ingest import hostile
 
 from hypertwin.errors import MissingExtraError, SourceError, UnreachableError
@@ -522,13 +521,8 @@ def test_a_host_with_many_domains(custom):
 @pytest.mark.slow
 def test_import_and_simulate(custom, cli):
     uri = custom(domain_of_test(), domain_of_test("&lt;b&gt;=1+1", CELLS + TUNE.format(PINS), "<vcpu>8</vcpu>"))
-    done = cli("import", uri, "-o", "cluster.yaml")
-    assert done.returncode == 0, done.stderr
-    done = cli(
-        "simulate", "cluster.yaml", "--duration", "2", "--warmup", "1", "--replications", "1", "--format", "json"
-    )
-    assert done.returncode == 0, done.stderr
-    vms = json.loads(done.stdout)["points"][0]["vms"]
+    cli("import", uri, "-o", "cluster.yaml", exits=0)
+    vms = simulated(cli, seconds=2)["vms"]
     assert vms["db"]["guest_cpu_pct"] == pytest.approx(25, abs=8), "one of its four vCPUs is busy in the test driver"
     assert len(vms) == 2
 
@@ -536,8 +530,7 @@ def test_import_and_simulate(custom, cli):
 @pytest.mark.slow
 def test_telemetry_on_the_command_line(cli):
     needs_module("libvirt")
-    done = cli("telemetry", "test:///default?seconds=0.4&interval=0.2", "--format", "json")
-    assert done.returncode == 0, done.stderr
+    done = cli("telemetry", "test:///default?seconds=0.4&interval=0.2", "--format", "json", exits=0)
     assert "cpu_cores" in done.stdout
     assert "lacks vcpu.N.delay: no ready time" in done.stderr
 

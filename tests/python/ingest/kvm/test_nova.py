@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import simulated
 from tests.python.ingest import hostile
 
 from hypertwin.ingest import export_files
@@ -116,10 +117,8 @@ def test_lists_of_the_command(read):
 def test_import_and_simulate(tmp_path, cli):
     for name, answer in answers().items():
         (tmp_path / name).write_text(json.dumps(answer))
-    done = cli("import", *answers(), "-o", "cluster.yaml")
-    assert done.returncode == 0, done.stderr
-    done = cli("simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1")
-    assert done.returncode == 0, done.stderr
+    cli("import", *answers(), "-o", "cluster.yaml", exits=0)
+    simulated(cli)
 
 
 HOSTILE = hostile.Importer(

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import simulated
 from tests.python.ingest import hostile
 
 from hypertwin.errors import SourceError
@@ -280,11 +281,9 @@ def test_a_vm_on_no_host_has_the_default_of_all_hosts(read):
 def test_import_and_simulate(tmp_path, cli):
     for name, answer in dump().items():
         (tmp_path / name).write_text(json.dumps(answer))
-    done = cli("import", "hosts.json", "vms.json", "clusters.json", "-o", "cluster.yaml", "--explain")
-    assert done.returncode == 0, done.stderr
+    done = cli("import", "hosts.json", "vms.json", "clusters.json", "-o", "cluster.yaml", "--explain", exits=0)
     assert "assumed linux-" in done.stderr
-    done = cli("simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1")
-    assert done.returncode == 0, done.stderr
+    simulated(cli)
 
 
 def test_800_machines_on_34_hosts(read):

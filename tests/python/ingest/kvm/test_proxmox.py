@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import simulated
 from tests.estate import proxmox_ceph, proxmox_script
 from tests.python.ingest import hostile
 
@@ -367,14 +368,9 @@ def test_a_node_by_itself_is_in_no_cluster_and_what_is_not_read_is_listed(read):
 
 def test_import_and_simulate(tmp_path, cli):
     (tmp_path / "pve.json").write_text(json.dumps(dump()))
-    done = cli("import", "pve.json", "-o", "cluster.yaml")
-    assert done.returncode == 0, done.stderr
+    done = cli("import", "pve.json", "-o", "cluster.yaml", exits=0)
     assert "1 container: containers (LXC) are simulated as VMs: a shared kernel" in done.stderr
-    done = cli(
-        "simulate", "cluster.yaml", "--duration", "2", "--warmup", "1", "--replications", "1", "--format", "json"
-    )
-    assert done.returncode == 0, done.stderr
-    point = json.loads(done.stdout)["points"][0]
+    point = simulated(cli, seconds=2)
     assert list(point["hosts"]) == ["pve1", "pve2"]
     assert point["vms"]["db"]["guest_cpu_pct"] == pytest.approx(25, abs=8)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import simulated
 from tests.python.ingest import hostile
 
 from hypertwin.errors import SourceError
@@ -240,15 +241,10 @@ def test_fields_of_a_host(read, changed, expected):
 def test_import_says_what_stands_in_for_ahv_and_simulates(tmp_path, cli):
     for name, answer in element().items():
         (tmp_path / name).write_text(json.dumps(answer))
-    done = cli("import", *element(), "-o", "cluster.yaml", "--explain")
-    assert done.returncode == 0, done.stderr
+    done = cli("import", *element(), "-o", "cluster.yaml", "--explain", exits=0)
     assert done.stderr.count("Nutanix AHV is KVM with an unknown kernel") == 1
     assert (tmp_path / "cluster.yaml").read_text().count("Nutanix AHV is KVM") == 1, "once, not for each host"
-    done = cli(
-        "simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1", "--format", "json"
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["points"][0]["vms"]["db"]["guest_cpu_pct"] == pytest.approx(25, abs=10)
+    assert simulated(cli)["vms"]["db"]["guest_cpu_pct"] == pytest.approx(25, abs=10)
 
 
 def test_800_machines_in_pages(read):
