@@ -39,7 +39,7 @@ from hypertwin.ingest.inventory import (
     grouped,
 )
 from hypertwin.ingest.json_fields import below, name, number, objects, text, whole
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 
 ENDINGS = (".csv", ".json")
 MOST_CPUS = 16_384
@@ -136,7 +136,7 @@ class _HyperV:
         hosts = {_short(host.name): host for each in self.found.hosts if (host := self.host(each)) is not None}
         if not hosts:
             value = f"{len(self.found.vms)} VMs, {len(self.found.hosts)} hosts with processors and memory"
-            refuse(self.source, "Get-VMHost", value, "the hosts, of Get-VMHost", HINT, "source-lacks")
+            Source(self.source, HINT, "Get-VMHost").lacks(value, "the hosts, of Get-VMHost")
         vms = [self.vm(each, hosts) for each in self.found.vms if name(each) or name(each, "vmname")]
         self.find_gaps(vms)
         clusters = dict.fromkeys(host.cluster for host in hosts.values() if host.cluster)
@@ -189,7 +189,7 @@ class _HyperV:
         if not called or not logical or not memory:
             return None
         if logical > MOST_CPUS:
-            refuse(self.source, f"{called}/LogicalProcessorCount", str(logical), f"at most {MOST_CPUS}", HINT)
+            Source(self.source, HINT, f"{called}/LogicalProcessorCount").refuse(logical, f"at most {MOST_CPUS}")
         own = [each for each in self.found.processors if _short(_computer(each)) == _short(called)]
         if len(self.found.hosts) == 1:
             own = self.found.processors
@@ -226,7 +226,7 @@ class _HyperV:
         called = name(row, "vmname") or name(row)
         vcpus = whole(row.get("processorcount")) or 0
         if not 1 <= vcpus <= MOST_CPUS:
-            refuse(self.source, f"{called}/ProcessorCount", str(vcpus), f"1 to {MOST_CPUS} vCPUs", HINT)
+            Source(self.source, HINT, f"{called}/ProcessorCount").refuse(vcpus, f"1 to {MOST_CPUS} vCPUs")
         on = text(row.get("state")).lower() in _ON
         startup, assigned = whole(row.get("memorystartup")) or 0, whole(row.get("memoryassigned")) or 0
         dynamic = _true(row.get("dynamicmemoryenabled"))

@@ -18,7 +18,7 @@ from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.inventory import Assumption, Cluster, Host, Inventory, Vm, grouped
 from hypertwin.ingest.json_fields import Fields, below, name, objects, text, whole
 from hypertwin.ingest.kvm import linux_host
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 
 MOST_ENTITIES = 20_000
 MIB = 2**20
@@ -54,7 +54,7 @@ def read(sources: Sequence[str]) -> Inventory:
             continue
         found[kind] += entities
         if len(found[kind]) > MOST_ENTITIES:
-            refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
+            Source(path, HINT, kind).too_many(MOST_ENTITIES)
     return _inventory(found, export_files.shown(sources), unused[:100])
 
 
@@ -78,7 +78,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
     if not hosts:
         value = f"{len(found['hypervisors'])} hypervisors, none with vcpus and memory_mb"
         hint = "ask for a microversion below 2.88, with --long"
-        refuse(source, "hypervisors", value, "an answer to /os-hypervisors/detail", hint, "source-lacks")
+        Source(source).at("hypervisors").lacks(value, "an answer to /os-hypervisors/detail", hint)
     flavors = {text(each.get(key)): each for each in found["flavors"] for key in ("name", "id")}
     vms = [vm for each in found["servers"] if (vm := _vm(each, hosts, flavors, source)) is not None]
     if any(host.clock_hz is None for host in hosts.values()):
@@ -108,8 +108,7 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
     if not called or not cpus or not memory:
         return None
     if cpus > linux_host.MOST_CPUS:
-        allowed = f"at most {linux_host.MOST_CPUS}"
-        refuse(source, f"{called}/vcpus", str(cpus), allowed, HINT, "source-too-large")
+        Source(source, HINT, f"{called}/vcpus").too_large(cpus, f"at most {linux_host.MOST_CPUS}")
     info = entity.get("cpu_info")
     if isinstance(info, str) and len(info) < 100_000 and info.lstrip().startswith("{"):  # before microversion 2.28
         info = outside.parsed(info.encode("utf-8", "replace"), Path(source))
@@ -156,8 +155,7 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields]
     if not name(entity) or not vcpus or not memory:
         return None
     if vcpus > linux_host.MOST_CPUS:
-        allowed = f"at most {linux_host.MOST_CPUS} vCPUs"
-        refuse(source, f"{name(entity)}/flavor", str(vcpus), allowed, HINT, "source-too-large")
+        Source(source, HINT, f"{name(entity)}/flavor").too_large(vcpus, f"at most {linux_host.MOST_CPUS} vCPUs")
     host = (
         name(entity, "OS-EXT-SRV-ATTR:hypervisor_hostname")
         or name(entity, "OS-EXT-SRV-ATTR:host")

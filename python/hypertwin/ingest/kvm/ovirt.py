@@ -22,7 +22,7 @@ from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Inventory, Rule, Vm, grouped
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
 from hypertwin.ingest.kvm import linux_host, ovirt_xml
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 
 MOST_ENTITIES = 20_000
 HINT = "save the answers as docs/guides/import.md says"
@@ -68,7 +68,7 @@ def read(sources: Sequence[str]) -> Inventory:
         for kind in kinds:
             found[kind] += objects(answer[kind])
             if len(found[kind]) > MOST_ENTITIES:
-                refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
+                Source(path, HINT, kind).too_many(MOST_ENTITIES)
         unused += [] if kinds else [outside.name(path.name)]
     return _inventory(found, export_files.shown(sources), unused[:100])
 
@@ -87,7 +87,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
     }
     if not hosts:
         value = f"{len(found['vm'])} VMs, no host with processors and memory"
-        refuse(source, "host", value, "an answer to /hosts", HINT, "source-lacks")
+        Source(source, HINT, "host").lacks(value, "an answer to /hosts")
     versions = {text(each.get("id")): _cgroup_version(each) for each in found["host"]}
     common = set(versions.values())
     versions[""] = common.pop() if len(common) == 1 else None
@@ -156,8 +156,7 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, i
         return None
     if sockets * cores * max(threads, 1) > linux_host.MOST_CPUS:
         value = f"{sockets} x {cores} x {threads}"
-        allowed = f"at most {linux_host.MOST_CPUS} CPUs"
-        refuse(told.source, f"{called}/cpu/topology", value, allowed, HINT, "source-too-large")
+        Source(told.source, HINT, f"{called}/cpu/topology").too_large(value, f"at most {linux_host.MOST_CPUS} CPUs")
     mhz = number(cpu.get("speed"))
     clock = linux_host.clock_in_name(text(cpu.get("name")))
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
@@ -221,8 +220,7 @@ def _vm(
     counts = [whole(below(entity, "cpu", "topology").get(key)) or 1 for key in ("sockets", "cores", "threads")]
     vcpus, memory = counts[0] * counts[1] * counts[2], whole(entity.get("memory")) or 0
     if vcpus > linux_host.MOST_CPUS:
-        allowed = f"at most {linux_host.MOST_CPUS} vCPUs"
-        refuse(told.source, f"{called}/cpu/topology", str(vcpus), allowed, HINT, "source-too-large")
+        Source(told.source, HINT, f"{called}/cpu/topology").too_large(vcpus, f"at most {linux_host.MOST_CPUS} vCPUs")
     on = text(entity.get("status")).lower() in ON
     host, cluster = hosts.get(_id(entity, "host")), clusters.get(_id(entity, "cluster"))
     weight = whole(entity.get("cpu_shares")) or None

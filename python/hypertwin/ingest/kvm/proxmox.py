@@ -38,7 +38,7 @@ from hypertwin.ingest.inventory import (
 from hypertwin.ingest.json_fields import Fields
 from hypertwin.ingest.kvm import linux_host, proxmox_ceph, proxmox_series, proxmox_source
 from hypertwin.ingest.kvm.linux_host import Numbering
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 from hypertwin.naming import counted
 
 RESOURCES = "cluster/resources"
@@ -129,7 +129,7 @@ def read(sources: Sequence[str]) -> Inventory:
     Raises SourceError.
     """
     if len(sources) > 1:
-        refuse(sources[1], "", f"{len(sources)} sources", "one folder or file", "a cluster is one dump", "bad-source")
+        Source(sources[1]).refuse(f"{len(sources)} sources", "one folder or file", "a cluster is one dump")
     path = Path(sources[0])
     answers = _of_folder(path) if path.is_dir() else _of_file(path)
     return inventory(answers, outside.name(path.name) or str(path))
@@ -138,7 +138,7 @@ def read(sources: Sequence[str]) -> Inventory:
 def _of_file(path: Path) -> dict[str, Any]:
     value = outside.json_value(path, MOST_BYTES)
     if not isinstance(value, dict):
-        refuse(path, "", "JSON that is no object", "answers by path of the API", HINT)
+        Source(path, HINT).refuse("JSON that is no object", "answers by path of the API")
     return {_key(key): _unwrapped(answer) for key, answer in value.items()}
 
 
@@ -147,15 +147,14 @@ def _of_folder(folder: Path) -> dict[str, Any]:
     left = {False: MOST_ALL_BYTES, True: MAX_SERIES_BYTES}
     paths = sorted(itertools.islice(_json_files(folder), MOST_FILES + 1))
     if len(paths) > MOST_FILES:
-        refuse(folder, "", f"more than {MOST_FILES} files", "fewer", "import one dump at a time", "source-too-large")
+        Source(folder).too_many(MOST_FILES, "files", hint="import one dump at a time")
     for path in paths:
         size = path.stat().st_size
         is_series = path.stem in (SERIES, PEAKS)
         left[is_series] -= size
         if left[is_series] < 0:
             most = MAX_SERIES_BYTES if is_series else MOST_ALL_BYTES
-            hint = "import one dump at a time"
-            refuse(folder, "", f"more than {most} bytes", "fewer", hint, "source-too-large")
+            Source(folder).too_many(most, "bytes", hint="import one dump at a time")
         if size:  # pvesh wrote nothing: no such path in this version, or no permission
             key = _key(path.relative_to(folder).with_suffix("").as_posix())
             data = outside.read_bytes(path, MOST_BYTES)
@@ -192,8 +191,7 @@ def by_type(answers: Answers, source: str) -> dict[str, list[Fields]]:
         found.setdefault(json_fields.text(each.get("type")), []).append(each)
     for kind, most in (("node", MOST_NODES), ("qemu", MOST_GUESTS), ("lxc", MOST_GUESTS), ("storage", MOST_STORES)):
         if len(found.get(kind, ())) > most:
-            value = f"{len(found[kind])} of type {kind}"
-            refuse(source, RESOURCES, value, f"at most {most}", HINT, "source-too-large")
+            Source(source, HINT, RESOURCES).too_large(f"{len(found[kind])} of type {kind}", f"at most {most}")
     return found
 
 
@@ -216,14 +214,7 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
             hosts[host.name] = host
     if not hosts:
         allowed = "a node that is online, with its size (needs Sys.Audit on /nodes)"
-        refuse(
-            source,
-            RESOURCES,
-            f"{sum(map(len, by_kind.values()))} resources, no such node",
-            allowed,
-            HINT,
-            "source-lacks",
-        )
+        Source(source, HINT, RESOURCES).lacks(f"{sum(map(len, by_kind.values()))} resources, no such node", allowed)
     versions = {
         json_fields.name(each, "node"): json_fields.whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())
     }
@@ -348,9 +339,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         told.of_node(name or "a node", "left out with its guests: its size is unknown (needs Sys.Audit on it)")
         return None
     if cpus > linux_host.MOST_CPUS:
-        refuse(
-            told.source, f"nodes/{name}", f"{cpus} CPUs", f"at most {linux_host.MOST_CPUS}", HINT, "source-too-large"
-        )
+        Source(told.source, HINT, f"nodes/{name}").too_large(f"{cpus} CPUs", f"at most {linux_host.MOST_CPUS}")
     sockets, cores, threads = _topology(info, cpus, name, told)
     clock = linux_host.clock_in_name(json_fields.text(info.get("model")))
     mhz = json_fields.number(info.get("mhz"))
@@ -468,10 +457,12 @@ def _vm(
     most = cores * sockets if config else seen
     vcpus = min(json_fields.whole(of_vm.get("vcpus")) or most, most)
     if not 1 <= most <= linux_host.MOST_CPUS:
-        refuse(told.source, f"{name}/cores", str(most), f"1 to {linux_host.MOST_CPUS} vCPUs", HINT, "source-too-large")
+        Source(told.source, HINT, f"{name}/cores").too_large(most, f"1 to {linux_host.MOST_CPUS} vCPUs")
     memory = _memory(config, resource)
     if not memory:
-        refuse(told.source, f"{name}/memory", json_fields.text(config.get("memory")) or "none", "a number of MiB", HINT)
+        Source(told.source).at(f"{name}/memory").refuse(
+            json_fields.text(config.get("memory")) or "none", "a number of MiB", HINT
+        )
     least, weight_of_memory = json_fields.whole(of_vm.get("balloon")), json_fields.whole(of_vm.get("shares"))
     balloons = least is not None and 0 < least * 2**20 < memory and weight_of_memory != 0
     huge = json_fields.text(of_vm.get("hugepages")) in ("any", "2", "1024")
@@ -581,7 +572,7 @@ def _affinity(config: Fields, host: Host, name: str, told: Told) -> str | None:
         return None
     cpus = linux_host.cpu_list(text)
     if cpus is None:
-        refuse(told.source, f"{name}/affinity", text, "a list such as 0,5,8-11", HINT)
+        Source(told.source, HINT, f"{name}/affinity").refuse(text, "a list such as 0,5,8-11")
     told.of_node(host.name, linux_host.USUAL)
     return Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core).affinity(cpus)
 
@@ -602,7 +593,7 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
     for options in listed:
         cpus = linux_host.cpu_list(options.get("cpus", "").replace(";", ","))
         if cpus is None:
-            refuse(told.source, f"{name}/numa", options.get("cpus", "none"), "vCPUs such as 0-3;8", HINT)
+            Source(told.source, HINT, f"{name}/numa").refuse(options.get("cpus", "none"), "vCPUs such as 0-3;8")
         cells.append(sum(1 for cpu in cpus if cpu < vcpus))
     if any("hostnodes" in options for options in listed):
         told.of_vm(name, "its memory is bound to host nodes, its vCPUs are not: assumed not bound")

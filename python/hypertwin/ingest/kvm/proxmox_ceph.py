@@ -18,7 +18,7 @@ from typing import Any
 from hypertwin.ingest import json_fields, outside
 from hypertwin.ingest.inventory import Assumption, PoolDevice, PoolPolicy, StoragePool, Vm, grouped
 from hypertwin.ingest.json_fields import Fields
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 from hypertwin.naming import counted
 
 READ = r"storage|cluster/ceph/(status|flags|metadata)|nodes/[^/]+/ceph/(status|osd|pool|crush)"
@@ -152,7 +152,7 @@ def read(answers: Answers, source: str, vms: Sequence[Vm]) -> Found:
     classes = sorted(sizes)
     if len(classes) > MAX_CLASSES:
         value, allowed = f"{len(classes)} device classes", f"at most {MAX_CLASSES}"
-        refuse(source, "nodes/NODE/ceph/osd", value, allowed, HINT, "source-too-large")
+        Source(source, HINT, "nodes/NODE/ceph/osd").too_large(value, allowed)
     if len(classes) > 1 and not rules:
         found.gaps.append(Gap("nodes/NODE/ceph/crush", "device classes of Ceph pools (assumed: all pools use all)"))
     used = _bytes_of_vms(storages, vms)
@@ -322,15 +322,14 @@ def _leaves(answer: Any, source: str) -> dict[int, tuple[str, Fields]]:
             value = (
                 f"more than {MAX_OSDS} OSDs" if len(found) > MAX_OSDS else f"more than {MAX_BUCKETS} buckets and OSDs"
             )
-            refuse(source, "nodes/NODE/ceph/osd", value, f"at most {MAX_OSDS} OSDs", HINT, "source-too-large")
+            Source(source, HINT, "nodes/NODE/ceph/osd").too_large(value, f"at most {MAX_OSDS} OSDs")
     return found
 
 
 def _pools(answers: Answers, source: str, found: Found) -> list[_Pool]:
     listed = next((pools for answer in _of_nodes(answers, "pool") if (pools := json_fields.objects(answer))), [])
     if len(listed) > MAX_POOLS:
-        allowed = f"at most {MAX_POOLS}"
-        refuse(source, "nodes/NODE/ceph/pool", f"{len(listed)} pools", allowed, HINT, "source-too-large")
+        Source(source, HINT, "nodes/NODE/ceph/pool").too_large(f"{len(listed)} pools", f"at most {MAX_POOLS}")
     found_pools: dict[str, _Pool] = {}
     for each in listed:
         name = json_fields.name(each, "pool_name")

@@ -27,7 +27,7 @@ from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, V
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host, lscpu
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, NodeInfo
 from hypertwin.ingest.kvm.linux_host import Numbering
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 256 * 2**20
@@ -111,15 +111,13 @@ def read(sources: Sequence[str]) -> Inventory:
     folders = _folders([Path(source) for source in sources])
     hosts = [each for each in folders if each.files.keys() & {"domain", *_OF_A_HOST}]
     if len(hosts) > MOST_HOSTS:
-        refuse(sources[0], "", f"{len(hosts)} hosts", f"at most {MOST_HOSTS}", "read fewer", "source-too-large")
+        Source(sources[0]).too_large(f"{len(hosts)} hosts", f"at most {MOST_HOSTS}", "read fewer")
     left = MOST_ALL_BYTES
     sites: list[Site] = []
     for folder in hosts:
         left -= sum(path.stat().st_size for paths in folder.files.values() for path in paths)
         if left < 0:
-            refuse(
-                folder.path, "", f"more than {MOST_ALL_BYTES} bytes", "fewer", "read fewer hosts", "source-too-large"
-            )
+            Source(folder.path).too_many(MOST_ALL_BYTES, "bytes", hint="read fewer hosts")
         sites.append(_site(folder, {site.host.name for site in sites}))
     unused = [outside.name(path.name) for each in folders for path in each.files.get("", ())][:MOST_UNUSED]
     return _inventory(export_files.shown(sources), sites, unused)
@@ -134,7 +132,7 @@ def _folders(sources: Sequence[Path]) -> list[Folder]:
         for path in sorted(itertools.islice(_below(source), MOST_FILES + 1)) if is_folder else [source]:
             count += 1
             if count > MOST_FILES:
-                refuse(source, "", f"more than {MOST_FILES} files", "fewer", "read fewer hosts", "source-too-large")
+                Source(source).too_many(MOST_FILES, "files", hint="read fewer hosts")
             of_kind = kind(outside.head(path)) or ""
             parts = path.parent.relative_to(source).parts if is_folder else ()
             cluster = outside.name(parts[-2]) if len(parts) > 1 else None
@@ -186,14 +184,7 @@ def _host(folder: Folder, taken: set[str]) -> Site:
     capabilities, nodeinfo, cpus = (folder.first(each) for each in _OF_A_HOST)
     first, version, system = folder.first("domain"), folder.first("version"), folder.first("uname")
     if capabilities is None and nodeinfo is None and cpus is None:
-        refuse(
-            first or folder.path,
-            "",
-            "VMs, but no host",
-            "the host's virsh capabilities beside them",
-            COMMANDS,
-            "source-lacks",
-        )
+        Source(first or folder.path).lacks("VMs, but no host", "the host's virsh capabilities beside them", COMMANDS)
     gaps: list[Gap] = []
     assumed: list[str] = []
     if capabilities is None and nodeinfo is None:
@@ -212,13 +203,8 @@ def _host(folder: Folder, taken: set[str]) -> Site:
             text, info, _text(sysinfo) if sysinfo is not None else "", where, found.get("Model name", "")
         )
         if not told.memory_bytes:
-            refuse(
-                where,
-                "topology",
-                "no memory",
-                "NUMA cells with memory, or virsh nodeinfo beside it",
-                COMMANDS,
-                "source-lacks",
+            Source(where).at("topology").lacks(
+                "no memory", "NUMA cells with memory, or virsh nodeinfo beside it", COMMANDS
             )
         host = Host(
             "",
@@ -257,8 +243,8 @@ def _nodeinfo(path: Path) -> NodeInfo:
     nodes, sockets, cores, threads = (int(found.get(key, 0)) for key in keys)
     memory = int(found.get("Memory size", 0)) * 1024
     if not (sockets and cores and threads and memory):
-        refuse(
-            path, "nodeinfo", "lines are missing", f"{', '.join(keys)} and Memory size", "virsh nodeinfo, with LC_ALL=C"
+        Source(path).at("nodeinfo").refuse(
+            "lines are missing", f"{', '.join(keys)} and Memory size", "virsh nodeinfo, with LC_ALL=C"
         )
     return NodeInfo(memory, int(found.get("CPU frequency", 0)), nodes, sockets, cores, threads)
 
@@ -272,14 +258,7 @@ def domstats(path: Path) -> dict[str, libvirt_stats.Stats]:
             now = {}
             found[begin[1]] = now
             if len(found) > MOST_FILES:
-                refuse(
-                    path,
-                    "",
-                    f"more than {MOST_FILES} domains",
-                    "fewer",
-                    "use the output of one host",
-                    "source-too-large",
-                )
+                Source(path).too_many(MOST_FILES, "domains", hint="use the output of one host")
         else:
             key, _, value = line.strip().partition("=")
             now[key] = int(value) if re.fullmatch("-?[0-9]{1,18}", value, re.ASCII) else value

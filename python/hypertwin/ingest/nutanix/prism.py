@@ -35,7 +35,7 @@ from hypertwin.ingest.inventory import (
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
 from hypertwin.ingest.nutanix import prism_v4
 from hypertwin.ingest.nutanix.prism_v4 import Usage
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 
 MOST_ENTITIES = 20_000
 MOST_VCPUS = 16_384
@@ -98,7 +98,7 @@ class Answers:
     @staticmethod
     def _check_size(kind: str, size: int, source: Path | str) -> None:
         if size > MOST_ENTITIES:
-            refuse(source, kind, f"more than {MOST_ENTITIES}", "fewer", "one cluster at a time", "source-too-large")
+            Source(source).at(kind).too_many(MOST_ENTITIES, hint="one cluster at a time")
 
 
 def recognises(head: bytes) -> bool:
@@ -295,7 +295,7 @@ class _Prism:
         if not hosts:
             value = f"{len(self.answers.vms)} VMs, no host with cores and memory"
             allowed = "an answer to config/hosts (v4), /hosts (v2.0) or hosts/list (v3)"
-            refuse(self.source, "hosts", value, allowed, HINT, "source-lacks")
+            Source(self.source, HINT, "hosts").lacks(value, allowed)
         stores = {
             uuid: Datastore(name(each) or outside.name(uuid), "Nutanix container", clusters=self.named(each))
             for uuid, each in self.answers.containers.items()
@@ -377,8 +377,9 @@ class _Prism:
         sockets = whole(entity.get("num_cpu_sockets")) or 1
         threads = whole(entity.get("num_cpu_threads"))
         if cores > MOST_VCPUS or sockets > cores:
-            value = f"{sockets} sockets, {cores} cores"
-            refuse(self.source, f"{called}/num_cpu_cores", value, f"at most {MOST_VCPUS} cores, a socket or more", HINT)
+            Source(self.source).at(f"{called}/num_cpu_cores").refuse(
+                f"{sockets} sockets, {cores} cores", f"at most {MOST_VCPUS} cores, a socket or more", HINT
+            )
         if threads is None:
             self.gaps[Gap("num_cpu_threads", "hyper-threading: assumed on")] = None
         capacity, clock = number(entity.get("cpu_capacity_in_hz")), number(entity.get("cpu_frequency_in_hz"))
@@ -422,7 +423,7 @@ class _Prism:
         vcpus = (whole(entity.get("num_vcpus")) or 0) * (per_socket or 1) or whole(entity.get("vcpus")) or 0
         memory = (whole(entity.get("memory_mb")) or 0) * MIB or whole(entity.get("memory_bytes")) or 0
         if not 1 <= vcpus <= MOST_VCPUS:
-            refuse(self.source, f"{called}/num_vcpus", str(vcpus), f"1 to {MOST_VCPUS} vCPUs", HINT)
+            Source(self.source, HINT, f"{called}/num_vcpus").refuse(vcpus, f"1 to {MOST_VCPUS} vCPUs")
         host = hosts.get(text(entity.get("host_uuid"))) or by_name.get(name(entity, "host_name"))
         on = text(entity.get("power_state")).lower() == "on"
         disks = tuple(_disks(entity, stores))
@@ -568,7 +569,7 @@ class _Prism:
             left -= size
             if left < 0:
                 allowed = f"at most {MAX_RULED} VMs and hosts in all policies"
-                refuse(self.source, f"policies/{called}", "more", allowed, HINT, "source-too-large")
+                Source(self.source, HINT, f"policies/{called}").too_large("more", allowed)
             ruled = [member for category in of_vms for member in members.get(category, ())]
             ruled += [vms[uuid].name for uuid in each.get("vms") or () if uuid in vms]
             if each["policy"] != "VmHostAffinityPolicy":

@@ -93,7 +93,7 @@ class Clusters:
                 )
                 value = f"{outside.name(name)}: {'no cluster' if not fits else 'several clusters'} of this name"
                 hint = "name it as in the list" if not fits else f"name one of {', '.join(fits)}"
-                outside.refuse(source, "--only-cluster", value, f"one of: {listed}", hint, "no-such-cluster")
+                outside.Source(source).at("--only-cluster").refuse(value, f"one of: {listed}", hint, "no-such-cluster")
             found.add(fits[0])
         return found
 

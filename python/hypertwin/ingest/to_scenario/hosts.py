@@ -168,8 +168,7 @@ def refuse_none(inventory: Inventory, notes: Notes) -> NoReturn:
     why = notes.first_on_hosts()
     value = f"{len(inventory.hosts)} hosts, none usable{f' ({why})' if why else ''}"
     hint = "export everything, hosts included"
-    allowed = "at least one host"
-    outside.refuse(inventory.source, "", value if inventory.hosts else "no host", allowed, hint, "source-lacks")
+    outside.Source(inventory.source).lacks(value if inventory.hosts else "no host", "at least one host", hint)
 
 
 def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) -> list[ScenarioHost]:

@@ -161,8 +161,7 @@ def _some(listed: Sequence[str]) -> str:
 
 def too_many(source: str, what: str, count: int, most: int) -> NoReturn:
     """Raise the `SourceError` for an inventory with more of something than a scenario takes."""
-    hint = "import one cluster at a time"
-    outside.refuse(source, "", f"{count} {what}", f"at most {most} {what}", hint, "source-too-large")
+    outside.Source(source).too_large(f"{count} {what}", f"at most {most} {what}", "import one cluster at a time")
 
 
 def _line(text: str) -> str:

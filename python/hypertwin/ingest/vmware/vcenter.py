@@ -125,7 +125,7 @@ def read(sources: Sequence[str]) -> Inventory:
     """Return the inventory at an address. Raises UnreachableError and SourceError. Never shows the password."""
     if len(sources) > 1:
         hint = "import them one after another; narrow one down as vcenter://USER@HOST/DATACENTER/CLUSTER"
-        outside.refuse("vcenter://", "", f"{len(sources)} addresses", "one vCenter or host", hint, "bad-address")
+        outside.Source("vcenter://").refuse(f"{len(sources)} addresses", "one vCenter or host", hint, "bad-address")
     with vsphere.connected(sources[0]) as session:
         return Reader(session).inventory()
 
@@ -178,8 +178,8 @@ class Reader:
             if (host := self._host(moid, values, clusters, reclaimed.get(moid, (0, 0))))
         }
         if not hosts:
-            what = "no host with visible processors"
-            session.refuse("HostSystem", what, "at least one", "may this user see it? check the path", "source-lacks")
+            hint = "may this user see it? check the path"
+            session.source.at("HostSystem").lacks("no host with visible processors", "at least one", hint)
         vms = [vm for moid, values in found_vms if (vm := self._vm(moid, values, hosts))]
         parents = {vsphere.moid(values["parent"]) for _, values in found_hosts if "parent" in values}
         return Inventory(

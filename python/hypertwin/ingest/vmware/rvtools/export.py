@@ -84,7 +84,7 @@ class Export:
 
     def _lacks(self, where: str, value: str, allowed: str) -> None:
         hint = "export all tabs of RVTools, unchanged (File, Export all to Excel)"
-        outside.refuse(self.source, where, value, allowed, hint, "source-lacks")
+        outside.Source(self.source).at(where).lacks(value, allowed, hint)
 
     def _missing(self) -> list[Gap]:
         gaps = []
