@@ -23,7 +23,8 @@ from hypertwin.errors import HypertwinError, SourceError, UnreachableError, shor
 from hypertwin.extras import needs
 from hypertwin.ingest import address, outside
 from hypertwin.ingest.address import Address
-from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Snapshots, VirtualDisk, Vm, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Snapshots, VirtualDisk, Vm
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host
 from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, HostTold, NodeInfo
@@ -370,9 +371,8 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
     hosts: list[Host] = []
     vms: list[Vm] = []
     stores: dict[str, Datastore] = {}
-    gaps: dict[Gap, None] = {}
-    of_hosts: list[Assumption] = []
-    of_domains: list[Assumption] = []
+    source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
+    notes = ImportNotes(Source(source), (gap for site in sites for gap in site.gaps))
     counted: dict[str, int] = {}
     for site in sites:
         for domain in site.domains:
@@ -414,18 +414,16 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
                 demand = libvirt_stats.demand(first, last, domain.name, told.clock_hz) if told.clock_hz else None
                 vm = replace(vm, demand=demand, **libvirt_stats.domain_measured(first, last, domain.name))
             vms.append(vm)
-        of_hosts += [Assumption(site.name, text) for text in _assumed(site, version)]
+        notes.host(site.name, *_assumed(site, version))
         if hosts[-1].usage_pct is not None and told.threads_per_core > 1:
-            of_hosts.append(Assumption(site.name, linux_host.BUSY_THREADS))
-        gaps.update(dict.fromkeys(site.gaps))
-        of_domains += site.assumed
+            notes.host(site.name, linux_host.BUSY_THREADS)
+        for each in site.assumed:
+            notes.vm(each.subject, each.text)
     if any(vm.powered_on and vm.demand is None for vm in vms):
-        gaps[Gap("cpu.time in domstats", "measured demand")] = None
+        notes.missing("cpu.time in domstats", "measured demand")
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
-        gaps[Gap("block.N.capacity", "sizes of disks")] = None
-    assumed = [*grouped("host", of_hosts), *grouped("VM", of_domains)]
-    source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
-    return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), list(gaps), assumed)
+        notes.missing("block.N.capacity", "sizes of disks")
+    return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), notes.gaps, notes.assumptions())
 
 
 def _assumed(site: Site, version: int | None) -> Iterator[str]:

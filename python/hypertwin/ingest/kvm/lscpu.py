@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Assumption, Host, Inventory, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Host, Inventory
 from hypertwin.ingest.kvm import linux_host
-from hypertwin.ingest.outside import Gap, Source
+from hypertwin.ingest.outside import Source
 
 COMMANDS = (
     "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt; grep MemTotal /proc/meminfo >> numactl.txt"
@@ -74,16 +75,11 @@ def read(sources: Sequence[str]) -> Inventory:
             )
     if orphan is not None:
         Source(orphan, COMMANDS).lacks("numactl -H without lscpu -J", "both of one host")
-    hosts: list[Host] = []
-    gaps: dict[Gap, None] = {}
-    assumptions: list[Assumption] = []
-    for lscpu, numactl in pairs:
-        host_read, lacking, assumed = host(lscpu, numactl, {each.name for each in hosts})
-        hosts.append(host_read)
-        gaps.update(dict.fromkeys(lacking))
-        assumptions += assumed
     source = ", ".join(outside.name(Path(each).name) for each in sources[:4]) + (", ..." if len(sources) > 4 else "")
-    return Inventory(source, "lscpu", hosts, gaps=list(gaps), assumptions=grouped("host", assumptions))
+    notes, hosts = ImportNotes(Source(source)), list[Host]()
+    for lscpu, numactl in pairs:
+        hosts.append(host(lscpu, numactl, {each.name for each in hosts}, notes))
+    return Inventory(source, "lscpu", hosts, gaps=notes.gaps, assumptions=notes.assumptions())
 
 
 def fields(path: Path) -> dict[str, str]:
@@ -160,24 +156,21 @@ def is_numactl(head: bytes) -> bool:
     return head.startswith((b"available: ", b"No NUMA available"))
 
 
-def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list[Gap], list[Assumption]]:
-    """Return one host with a name that is not `taken`, its gaps and assumptions."""
+def host(lscpu: Path, numactl: Path | None, taken: set[str], notes: ImportNotes) -> Host:
+    """Return one host with a name that is not `taken`."""
     found = fields(lscpu)
     name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
     if name in taken:
         name = next(each for index in itertools.count(2) if (each := f"{name}-{index}") not in taken)
-    gaps: list[Gap] = []
-    assumptions: list[Assumption] = []
-
     if under := under_a_hypervisor(found):
         _refuse_guest(found, lscpu)
-        assumptions.append(Assumption(name, under))
+        notes.host(name, under)
     sockets, cores, threads = _topology(found, lscpu)
     online = linux_host.cpu_list(found.get("On-line CPU(s) list", ""))
     counted = len(online) if online is not None else _count(found.get("CPU(s)"))
     if counted is not None and counted != sockets * cores * threads:
         text = f"has {counted} logical CPUs, assumed {sockets} x {cores} cores of {threads} threads: cores differ"
-        assumptions.append(Assumption(name, text))
+        notes.host(name, text)
 
     numa = nodes(numactl) if numactl is not None else None
     count = _count(found.get("NUMA node(s)"))
@@ -186,28 +179,26 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
         count = numa.with_cpus or count
         if numa.without_cpus_bytes:
             left = f"{numa.without_cpus_bytes / GIB:.0f} GiB on NUMA nodes without CPUs are left out"
-            assumptions.append(Assumption(name, left))
+            notes.host(name, left)
         outside_nodes = linux_host.outside_nodes(numa.host_bytes or 0, numa.memory_bytes)
         if outside_nodes:
-            assumptions.append(Assumption(name, outside_nodes))
+            notes.host(name, outside_nodes)
     else:
         memory = sockets * cores * ASSUMED_BYTES_PER_CORE
-        gaps.append(Gap("numactl -H", "memory of the host"))
-        assumptions.append(
-            Assumption(name, f"{memory // GIB} GiB of memory, 8 GiB per core: there is no numactl -H of it")
-        )
+        notes.missing("numactl -H", "memory of the host")
+        notes.host(name, f"{memory // GIB} GiB of memory, 8 GiB per core: there is no numactl -H of it")
     if count is None:
-        gaps.append(Gap("lscpu/NUMA node(s)", "NUMA nodes"))
+        notes.missing("lscpu/NUMA node(s)", "NUMA nodes")
 
     clock, how = clock_hz(found)
     if clock is None:
         clock = ASSUMED_CLOCK_HZ
-        gaps.append(Gap("lscpu/Model name with a clock, BogoMIPS", "nominal clock"))
-        assumptions.append(Assumption(name, "assumed a nominal clock of 2.5 GHz: lscpu does not show it"))
+        notes.missing("lscpu/Model name with a clock, BogoMIPS", "nominal clock")
+        notes.host(name, "assumed a nominal clock of 2.5 GHz: lscpu does not show it")
     elif how:
-        assumptions.append(Assumption(name, how))
-    gaps.append(Gap("kernel version", "which scheduler the host has"))
-    made = Host(
+        notes.host(name, how)
+    notes.missing("kernel version", "which scheduler the host has")
+    return Host(
         name,
         sockets,
         cores,
@@ -218,7 +209,6 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
         numa_nodes=count,
         cpu_model=outside.name(found.get("Model name", "")) or None,
     )
-    return made, gaps, assumptions
 
 
 def under_a_hypervisor(found: Mapping[str, str]) -> str | None:

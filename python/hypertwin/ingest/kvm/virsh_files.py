@@ -23,7 +23,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hypertwin.ingest import export_files, outside, storage_paths
-from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Vm, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Datastore, Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host, lscpu
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, NodeInfo
 from hypertwin.ingest.kvm.linux_host import Numbering
@@ -80,7 +81,7 @@ class Site:
     """Version of its control groups, or None if unknown."""
     stores: list[tuple[Datastore, str]] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: Sequence[Gap] = ()
 
 
 def kind(head: bytes) -> str | None:
@@ -185,12 +186,10 @@ def _host(folder: Folder, taken: set[str]) -> Site:
     first, version, system = folder.first("domain"), folder.first("version"), folder.first("uname")
     if capabilities is None and nodeinfo is None and cpus is None:
         Source(first or folder.path).lacks("VMs, but no host", "the host's virsh capabilities beside them", COMMANDS)
-    gaps: list[Gap] = []
-    assumed: list[str] = []
+    notes = ImportNotes(Source(folder.path))
     if capabilities is None and nodeinfo is None:
         assert cpus is not None
-        host, gaps, assumptions = lscpu.host(cpus, folder.first("numactl"), set())
-        assumed = [each.text for each in assumptions]
+        host = lscpu.host(cpus, folder.first("numactl"), set(), notes)
         numbering = Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core)
     else:
         sysinfo = folder.first("sysinfo")
@@ -216,7 +215,8 @@ def _host(folder: Folder, taken: set[str]) -> Site:
             numa_nodes=told.numa_nodes,
             cpu_model=told.cpu_model,
         )
-        numbering, assumed = told.numbering, [*([under] if under else []), *told.assumed]
+        numbering = told.numbering
+        notes.host("", *([under] if under else []), *told.assumed)
     name = outside.name(folder.path.resolve().name) or "host"
     hypervisor = "QEMU"
     if version is not None and (running := re.search(r"^Running hypervisor: ([^\n]{1,100})", _text(version), re.M)):
@@ -225,11 +225,11 @@ def _host(folder: Folder, taken: set[str]) -> Site:
         words = _text(system).split()
         name, hypervisor = outside.name(words[1]), f"Linux {outside.name(words[2])}"
     else:
-        gaps = [*gaps, Gap("uname -a", "kernel version: which scheduler the host has")]
+        notes.missing("uname -a", "kernel version: which scheduler the host has")
     if name in taken:
         name = next(each for number in itertools.count(2) if (each := f"{name}-{number}") not in taken)
     host = replace(host, name=name, hypervisor=hypervisor, cluster=folder.cluster)
-    return Site(host, numbering, assumed=assumed, gaps=list(dict.fromkeys(gaps)))
+    return Site(host, numbering, assumed=[each.text for each in notes.assumptions()], gaps=notes.gaps)
 
 
 def _nodeinfo(path: Path) -> NodeInfo:
@@ -272,16 +272,14 @@ def _text(path: Path) -> str:
 def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inventory:
     vms: list[Vm] = []
     stores: list[Datastore] = []
-    of_hosts: list[Assumption] = []
-    of_domains: list[Assumption] = []
-    of_all: list[Assumption] = []
+    notes = ImportNotes(Source(source), (gap for site in sites for gap in site.gaps))
     chosen = _each_once(sites)
     counted: dict[str, int] = {}
     for _, told in chosen:
         counted[told.vm.name] = counted.get(told.vm.name, 0) + 1
     none_runs = not any(_runs(site, told) for site, told in chosen)
     if chosen and none_runs:
-        of_all.append(Assumption("all", "assumed that all VMs run: virsh dumpxml has no id for any of them"))
+        notes.assumed("assumed that all VMs run: virsh dumpxml has no id for any of them")
     for site in sites:
         own = [told for where, told in chosen if where is site]
         own_weights = [told.weight for told in own]
@@ -294,20 +292,19 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         for told in own:
             name = told.vm.name if counted[told.vm.name] == 1 else outside.told_apart(told.vm.name, site.host.name)
             vms.append(replace(_vm(site, told, version, folders), name=name, powered_on=none_runs or _runs(site, told)))
-            of_domains += [Assumption(name, text) for text in told.assumed]
+            for text in told.assumed:
+                notes.vm(name, text)
         texts = [*site.assumed, *([linux_host.weights(version, own_weights)] if own else [])]
         if not site.numbering.node_of and any(told.vm.affinity for told in own):
             texts.append(linux_host.USUAL)
-        of_hosts += [Assumption(site.host.name, text) for text in texts]
-    gaps = [gap for site in sites for gap in site.gaps]
+        notes.host(site.host.name, *texts)
     if vms:
-        gaps.append(Gap("CPU time of VMs (virsh domstats has it since their start)", "measured demand"))
+        notes.missing("CPU time of VMs (virsh domstats has it since their start)", "measured demand")
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
-        gaps.append(Gap("virsh domstats", "disk sizes, consumed memory of VMs"))
-    of_all += storage_paths.assumption(lun for site in sites for lun in site.luns)
-    assumed = [*of_all, *grouped("host", of_hosts), *grouped("VM", of_domains)]
+        notes.missing("virsh domstats", "disk sizes, consumed memory of VMs")
+    storage_paths.note((lun for site in sites for lun in site.luns), notes)
     hosts = [site.host for site in sites]
-    return Inventory(source, "virsh", hosts, vms, stores, (), list(dict.fromkeys(gaps)), assumed, unused=unused)
+    return Inventory(source, "virsh", hosts, vms, stores, (), notes.gaps, notes.assumptions(), unused=unused)
 
 
 def _each_once(sites: Sequence[Site]) -> list[tuple[Site, DomainTold]]:

@@ -19,8 +19,8 @@ from typing import Any
 
 from hypertwin.ingest import cpu_series, export_files, outside
 from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
-    Assumption,
     Cluster,
     Datastore,
     Demand,
@@ -30,7 +30,6 @@ from hypertwin.ingest.inventory import (
     VirtualDisk,
     Vm,
     figures,
-    grouped,
 )
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
 from hypertwin.ingest.nutanix import prism_v4
@@ -267,11 +266,7 @@ class _Prism:
 
     def __init__(self, answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> None:
         self.answers, self.source = answers, source
-        self.gaps: dict[Gap, None] = dict.fromkeys(gaps)
-        self.of_hosts: list[Assumption] = []
-        self.of_vms: list[Assumption] = []
-        self.of_clusters: list[Assumption] = []
-        self.of_all: list[Assumption] = []
+        self.notes = ImportNotes(Source(source, HINT), gaps)
         central = {uuid for uuid, each in answers.clusters.items() if is_central(each)}
         self.hosts = {
             uuid: each for uuid, each in answers.hosts.items() if text(each.get("cluster_uuid")) not in central
@@ -295,7 +290,7 @@ class _Prism:
         if not hosts:
             value = f"{len(self.answers.vms)} VMs, no host with cores and memory"
             allowed = "an answer to config/hosts (v4), /hosts (v2.0) or hosts/list (v3)"
-            Source(self.source, HINT, "hosts").lacks(value, allowed)
+            self.notes.source.at("hosts").lacks(value, allowed)
         stores = {
             uuid: Datastore(name(each) or outside.name(uuid), "Nutanix container", clusters=self.named(each))
             for uuid, each in self.answers.containers.items()
@@ -305,13 +300,11 @@ class _Prism:
         found = {uuid: self.vm(each, hosts, by_name, stores) for uuid, each in listed.items() if name(each)}
         vms = list(found.values())
         for file in self.answers.errors[:100]:
-            self.of_all.append(Assumption("all", f"{file} is an error of Prism Central: left out"))
+            self.notes.assumed(f"{file} is an error of Prism Central: left out")
         for kind, count in self.answers.listed.items():
             if count > len(getattr(self.answers, kind)):
                 there = len(getattr(self.answers, kind))
-                self.of_all.append(
-                    Assumption("all", f"{there} of {count} {kind} are in the files: the other pages are missing")
-                )
+                self.notes.assumed(f"{there} of {count} {kind} are in the files: the other pages are missing")
         if vms and not any(vm.storage_appliance for vm in vms):
             self.lacks("controllers")
         running = [vm for vm in vms if vm.powered_on and not (self.answers.is_v4 and vm.storage_appliance)]
@@ -332,13 +325,8 @@ class _Prism:
             vms,
             [*self.pools(), *stores.values()],
             rules,
-            list(self.gaps),
-            [
-                *self.of_all,
-                *grouped("cluster", self.of_clusters),
-                *grouped("host", self.of_hosts),
-                *grouped("VM", self.of_vms),
-            ],
+            self.notes.gaps,
+            self.notes.assumptions(),
             clusters,
             self.unused(),
         )
@@ -346,8 +334,8 @@ class _Prism:
     def lacks(self, what: str) -> None:
         """Note a gap, unless the collection of responses noted its reason."""
         gap = _GAPS[what][self.answers.is_v4]
-        if gap is not None and gap.costs not in {each.costs for each in self.gaps}:
-            self.gaps[gap] = None
+        if gap is not None and gap.costs not in {each.costs for each in self.notes.gaps}:
+            self.notes.missing(gap.what, gap.costs)
 
     def controllers(self, hosts: Mapping[str, Host]) -> dict[str, dict[str, Any]]:
         """Return the controller VMs of the hosts that are not among the VMs."""
@@ -369,19 +357,18 @@ class _Prism:
         memory = whole(entity.get("memory_capacity_in_bytes"))
         if not called or not cores or not memory:
             if called:
-                self.of_hosts.append(Assumption(called, "left out: its cores and memory are unknown"))
+                self.notes.host(called, "left out: its cores and memory are unknown")
             return None
         if entity.get("host_type") == prism_v4.STORAGE_ONLY:
-            self.of_hosts.append(Assumption(called, "left out: it has only storage, and runs no VMs"))
+            self.notes.host(called, "left out: it has only storage, and runs no VMs")
             return None
         sockets = whole(entity.get("num_cpu_sockets")) or 1
         threads = whole(entity.get("num_cpu_threads"))
         if cores > MOST_VCPUS or sockets > cores:
-            Source(self.source).at(f"{called}/num_cpu_cores").refuse(
-                f"{sockets} sockets, {cores} cores", f"at most {MOST_VCPUS} cores, a socket or more", HINT
-            )
+            allowed = f"at most {MOST_VCPUS} cores, a socket or more"
+            self.notes.source.at(f"{called}/num_cpu_cores").refuse(f"{sockets} sockets, {cores} cores", allowed)
         if threads is None:
-            self.gaps[Gap("num_cpu_threads", "hyper-threading: assumed on")] = None
+            self.notes.missing("num_cpu_threads", "hyper-threading: assumed on")
         capacity, clock = number(entity.get("cpu_capacity_in_hz")), number(entity.get("cpu_frequency_in_hz"))
         states = f"{text(entity.get('hypervisor_state'))} {text(entity.get('state'))}".lower()
         return Host(
@@ -423,7 +410,7 @@ class _Prism:
         vcpus = (whole(entity.get("num_vcpus")) or 0) * (per_socket or 1) or whole(entity.get("vcpus")) or 0
         memory = (whole(entity.get("memory_mb")) or 0) * MIB or whole(entity.get("memory_bytes")) or 0
         if not 1 <= vcpus <= MOST_VCPUS:
-            Source(self.source, HINT, f"{called}/num_vcpus").refuse(vcpus, f"1 to {MOST_VCPUS} vCPUs")
+            self.notes.source.at(f"{called}/num_vcpus").refuse(vcpus, f"1 to {MOST_VCPUS} vCPUs")
         host = hosts.get(text(entity.get("host_uuid"))) or by_name.get(name(entity, "host_name"))
         on = text(entity.get("power_state")).lower() == "on"
         disks = tuple(_disks(entity, stores))
@@ -478,7 +465,7 @@ class _Prism:
             ),
         ):
             if is_set:
-                self.of_vms.append(Assumption(called, what))
+                self.notes.vm(called, what)
 
     def together(self, called: str, vms: Mapping[str, Vm], hosts: Mapping[str, Host]) -> dict[str, Any]:
         """Return the CPU of a cluster's VMs at the same times, or an empty dict unless known for all that are on."""
@@ -522,7 +509,7 @@ class _Prism:
         types = {text(each.get("hypervisor_type")) for each in self.hosts.values() if called in self.named(each)}
         if self.answers.is_v4 and not ha and types == {"AHV"}:
             default = "assumed AHV's default HA: VMs restart where there is room (/ha of v2.0 has its reservation)"
-            self.of_clusters.append(Assumption(called, default))
+            self.notes.cluster(called, default)
             return Cluster(called, ha=True)
         kind = re.sub("[^a-z]", "", text(ha.get("reservation_type")).lower())
         reserves = None if "reserv" not in kind else "noreserv" not in kind
@@ -569,12 +556,12 @@ class _Prism:
             left -= size
             if left < 0:
                 allowed = f"at most {MAX_RULED} VMs and hosts in all policies"
-                Source(self.source, HINT, f"policies/{called}").too_large("more", allowed)
+                self.notes.source.at(f"policies/{called}").too_large("more", allowed)
             ruled = [member for category in of_vms for member in members.get(category, ())]
             ruled += [vms[uuid].name for uuid in each.get("vms") or () if uuid in vms]
             if each["policy"] != "VmHostAffinityPolicy":
                 if len(of_vms) > 1:
-                    self.of_all.append(Assumption(f"policy {called}", "applied to all VMs of its categories together"))
+                    self.notes.assumed("applied to all VMs of its categories together", f"policy {called}")
                 rules.append(Rule(called, "keep-apart", tuple(dict.fromkeys(ruled))))
                 continue
             if of_hosts.keys() - placed.keys():

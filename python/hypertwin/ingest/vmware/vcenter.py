@@ -17,8 +17,8 @@ from typing import Any
 from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
-    Assumption,
     Datastore,
     Host,
     Inventory,
@@ -140,7 +140,7 @@ class Reader:
         self.vim = vim
         self.session = session
         self.vm_paths = {path: costs for path, costs in VM.items() if devices or path not in LARGE}
-        self.assumptions: list[Assumption] = []
+        self.notes = ImportNotes(session.source)
         self.gaps: dict[str, Gap] = {}
         self.host_names: dict[str, str] = {}
         self.vm_names: dict[str, str] = {}
@@ -190,7 +190,7 @@ class Reader:
             datastores=sorted(self._datastores(stores), key=lambda store: store.name),
             rules=list(clusters.rules(parents, self.host_names, self.vm_names)),
             gaps=[*self.gaps.values(), *self._hidden()],
-            assumptions=self.assumptions,
+            assumptions=self.notes.assumptions(),
             clusters=clusters.facts(parents, all_of_them=not session.address.path.strip("/")),
             standalone_hosts=True,
         )
@@ -243,11 +243,11 @@ class Reader:
             get(summary, "memorySize"), 1, MOST_MEMORY_BYTES
         )
         if packages is None or cores is None or memory is None:
-            self.assumptions.append(Assumption(name, "left out: the server does not show its processors and memory"))
+            self.notes.assumed("left out: the server does not show its processors and memory", name)
             return None
         processors = packages
         if cores % packages:
-            self.assumptions.append(Assumption(name, f"{cores} cores on {packages} sockets: assumed one socket"))
+            self.notes.assumed(f"{cores} cores on {packages} sockets: assumed one socket", name)
             packages = 1
         hz = whole(get(cpu, "hz"), 10**8, 10**11)
         mhz = whole(get(summary, "cpuMhz"), 100, 100_000)
@@ -257,7 +257,7 @@ class Reader:
         connected = enum(values.get("runtime.connectionState")) in ("connected", "")
         if not connected:
             why = "not connected: assumed in maintenance; its VMs are as of its last connection"
-            self.assumptions.append(Assumption(name, why))
+            self.notes.assumed(why, name)
         parent = vsphere.moid(values.get("parent"))
         threading, power = values.get("config.hyperThread"), values.get("hardware.cpuPowerManagementInfo")
         available = get(threading, "available")
@@ -307,7 +307,7 @@ class Reader:
         if vcpus is None or memory_mb is None:
             seen = f" ({state})" if state not in ("connected", "") else ""
             why = f"left out: the server does not show its vCPUs and memory{seen}"
-            self.assumptions.append(Assumption(name, why))
+            self.notes.assumed(why, name)
             return None
         powered_on = enum(values.get("runtime.powerState")) == "poweredOn"
         allocation = values.get("config.cpuAllocation")
