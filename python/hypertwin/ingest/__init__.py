@@ -24,7 +24,8 @@
 | `outside.py` | bounded reading, safe numbers and names, refusals |
 | `text_log.py`, `json_stream.py` | shared by readers of text logs; JSON larger than memory |
 | `cpu_series.py` | CPU of a VM or host over weeks, as means of equal steps |
-| `export_files.py`, `json_fields.py` | shared by readers of exports in several files, and of API responses |
+| `export_files.py` | shared by readers of exports in several files |
+| `json_fields.py`, `field_table.py` | shared by readers of API responses: values in any form; tables of fields |
 | `address.py` | addresses and passwords |
 | `http_json.py` | a JSON API over HTTPS: bounded responses, missing ones noted |
 | `tls.py` | encrypted connections, and the certificates that they trust |

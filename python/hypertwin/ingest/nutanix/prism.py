@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import cpu_series, export_files, outside
+from hypertwin.ingest import cpu_series, export_files, field_table, outside
 from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.field_table import Field
 from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
     Cluster,
@@ -50,6 +51,36 @@ _HEAD = re.compile(
 _HYPERVISORS = {
     **{"kKvm": "Nutanix AHV", "kVMware": "VMware ESXi", "kHyperv": "Microsoft Hyper-V"},
     **{"AHV": "Nutanix AHV", "ESX": "VMware ESXi", "HYPERV": "Microsoft Hyper-V", "XEN": "Xen"},
+}
+_V1: field_table.Table = {
+    **{key: key for key in ("uuid", "host_uuid", "host_name", "cluster_uuid", "power_state", "controller_vm", "stats")},
+    **{"name": "vm_name", "vcpus": "num_v_cpus", "guest_os": "guest_operating_system"},
+    "memory_bytes": "memory_capacity_in_bytes",
+}
+_V3_ENTITY: field_table.Table = {
+    **{"uuid": "metadata/uuid", "name": "status/name"},
+    **{"cluster_uuid": "status/cluster_reference/uuid", "cluster_name": "status/cluster_reference/name"},
+}
+_V3: Mapping[str, field_table.Table] = {
+    "cluster": {},
+    "host": {
+        **{key: key for key in ("num_cpu_sockets", "num_cpu_cores", "num_cpu_threads", "cpu_model")},
+        "cpu_capacity_in_hz": "cpu_capacity_hz",
+        "memory_capacity_in_bytes": Field("memory_capacity_mib", whole, MIB),
+        "hypervisor_full_name": "hypervisor/hypervisor_full_name",
+    },
+    "vm": {
+        **{"num_vcpus": "num_sockets", "num_cores_per_vcpu": "num_vcpus_per_socket"},
+        **{"memory_mb": "memory_size_mib", "power_state": "power_state"},
+        **{"host_uuid": "host_reference/uuid", "host_name": "host_reference/name"},
+    },
+}
+"""Fields of the resources of v3 by kind, with the names of v2.0."""
+_V3_DISK: field_table.Table = {
+    "is_cdrom": Field("device_properties/device_type", lambda kind: kind != "DISK"),
+    "size": "disk_size_bytes",
+    "device_bus": "device_properties/disk_address/adapter_type",
+    "storage_container_uuid": "storage_config/storage_container_reference/uuid",
 }
 _BUSES = {"nvme": "nvme"}
 """Controllers by bus. The SCSI controller of AHV has no name in scenarios."""
@@ -187,8 +218,8 @@ def _take_v4(answer: Any, path: Path | str, answers: Answers) -> bool:
 
 def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
     """Return the kind of an entity and its fields with v2.0 names. The kind of other objects is empty."""
-    if isinstance(status := entity.get("status"), dict) and isinstance(entity.get("metadata"), dict):
-        return _of_v3(status, entity["metadata"])
+    if isinstance(entity.get("status"), dict) and isinstance(entity.get("metadata"), dict):
+        return _of_v3(entity)
     found = {_snake(key): value for key, value in itertools.islice(entity.items(), 1_000)}
     if "num_v_cpus" in found and "vm_name" in found:
         return "vms", _of_v1(found)
@@ -207,51 +238,23 @@ def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
 def _of_v1(found: Fields) -> dict[str, Any]:
     """Return a VM of v1."""
     reserved = number(found.get("cpu_reserved_in_hz"))
-    copied = ("uuid", "host_uuid", "host_name", "cluster_uuid", "power_state", "controller_vm", "stats")
     return {
-        **{key: found.get(key) for key in copied},
-        **{"name": found["vm_name"], "vcpus": found["num_v_cpus"]},
-        **{"memory_bytes": found.get("memory_capacity_in_bytes"), "guest_os": found.get("guest_operating_system")},
+        **field_table.values(found, _V1),
         "reservation_mhz": reserved / 1e6 if reserved is not None and reserved > 0 else None,
     }
 
 
-def _of_v3(status: Fields, metadata: Fields) -> tuple[str, dict[str, Any]]:
+def _of_v3(entity: Fields) -> tuple[str, dict[str, Any]]:
     """Return an entity of Prism Central's v3."""
-    kind, resources = text(metadata.get("kind")), below(status, "resources")
-    cluster = below(status, "cluster_reference")
-    found: dict[str, Any] = {
-        **{"uuid": metadata.get("uuid"), "name": status.get("name")},
-        **{"cluster_uuid": cluster.get("uuid"), "cluster_name": cluster.get("name")},
-    }
-    if kind == "host":
-        copied = ("num_cpu_sockets", "num_cpu_cores", "num_cpu_threads", "cpu_model")
-        mib = whole(resources.get("memory_capacity_mib"))
-        return "hosts", {
-            **found,
-            **{key: resources.get(key) for key in copied},
-            "cpu_capacity_in_hz": resources.get("cpu_capacity_hz"),
-            "memory_capacity_in_bytes": None if mib is None else mib * MIB,
-            "hypervisor_full_name": below(resources, "hypervisor").get("hypervisor_full_name"),
-        }
+    kind = text(below(entity, "metadata").get("kind"))
+    if kind not in _V3:
+        return "", {}
+    resources = below(entity, "status", "resources")
+    found = {**field_table.values(entity, _V3_ENTITY), **field_table.values(resources, _V3[kind])}
     if kind == "vm":
-        host = below(resources, "host_reference")
-        disks = [
-            {
-                "is_cdrom": below(each, "device_properties").get("device_type") != "DISK",
-                "size": each.get("disk_size_bytes"),
-                "disk_address": {"device_bus": below(each, "device_properties", "disk_address").get("adapter_type")},
-                "storage_container_uuid": below(each, "storage_config", "storage_container_reference").get("uuid"),
-            }
-            for each in objects(resources.get("disk_list"))[:1_000]
-        ]
-        return "vms", {
-            **found,
-            **{"num_vcpus": resources.get("num_sockets"), "num_cores_per_vcpu": resources.get("num_vcpus_per_socket")},
-            **{"memory_mb": resources.get("memory_size_mib"), "power_state": resources.get("power_state")},
-            **{"host_uuid": host.get("uuid"), "host_name": host.get("name"), "vm_disk_info": disks},
-        }
-    return ("clusters", found) if kind == "cluster" else ("", {})
+        disks = [field_table.values(each, _V3_DISK) for each in objects(resources.get("disk_list"))[:1_000]]
+        found["vm_disk_info"] = [{**each, "disk_address": {"device_bus": each["device_bus"]}} for each in disks]
+    return f"{kind}s", found
 
 
 def _snake(key: str) -> str:

@@ -233,11 +233,9 @@ class Reader:
         name = self.host_names[moid]
         cpu, summary = values.get("hardware.cpuInfo"), values.get("summary.hardware")
         packages = whole(get(cpu, "numCpuPackages"), 1, 64) or whole(get(summary, "numCpuPkgs"), 1, 64)
-        cores = whole(get(cpu, "numCpuCores"), 1, MOST_PROCESSORS) or whole(
-            get(summary, "numCpuCores"), 1, MOST_PROCESSORS
-        )
-        threads = whole(get(cpu, "numCpuThreads"), 1, MOST_PROCESSORS) or whole(
-            get(summary, "numCpuThreads"), 1, MOST_PROCESSORS
+        cores, threads = (
+            whole(get(cpu, key), 1, MOST_PROCESSORS) or whole(get(summary, key), 1, MOST_PROCESSORS)
+            for key in ("numCpuCores", "numCpuThreads")
         )
         memory = whole(values.get("hardware.memorySize"), 1, MOST_MEMORY_BYTES) or whole(
             get(summary, "memorySize"), 1, MOST_MEMORY_BYTES
