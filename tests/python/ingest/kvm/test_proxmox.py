@@ -552,6 +552,7 @@ HOSTILE = hostile.Importer(
         ('{"/nodes": 1e', "no JSON"),
         ('{"cluster/resources": [NaN]}', "NaN"),
         (lacking("/nodes/pve1/qemu/100/config", "affinity", "0-<b>"), "db/affinity"),
+        (lacking("/nodes/pve1/qemu/100/config", "affinity", "x" * 500), f"db/affinity: {'x' * 80}... ["),
         (lacking("/nodes/pve1/qemu/100/config", "numa0", "cpus=x"), "db/numa"),
         (lacking("/nodes/pve1/qemu/100/config", "memory", "lots"), "db/memory"),
         (lacking("/nodes/pve1/qemu/100/config", "cores", 10**9), "db/cores"),
