@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -84,16 +85,30 @@ def commands() -> Iterator[Server]:
 
 @pytest.fixture
 def cli(commands: Server, tmp_path: Path) -> Cli:
-    """Run `hypertwin ARGUMENTS...` in an empty folder or `at` another, stdout and stderr apart, without a terminal."""
+    """Run `hypertwin ARGUMENTS...` in an empty folder or `at` another, stdout and stderr apart, without a terminal.
 
-    def run(*arguments: object, at: Path = tmp_path, **options: object) -> subprocess.CompletedProcess[str]:
+    With `exits`, the test fails and shows stderr if the exit code is another one.
+    """
+
+    def run(
+        *arguments: object, at: Path = tmp_path, exits: int | None = None, **options: object
+    ) -> subprocess.CompletedProcess[str]:
         words = [str(each) for each in arguments]
-        if not options:
-            return commands.run(words, at)
-        command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", *words]
-        return subprocess.run(command, cwd=at, capture_output=True, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
+        if options:
+            command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", *words]
+            done = subprocess.run(command, cwd=at, capture_output=True, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload]
+        else:
+            done = commands.run(words, at)
+        assert exits in (None, done.returncode), done.stderr
+        return done  # type: ignore[no-any-return]
 
     return run
+
+
+def simulated(cli: Cli, scenario: str = "cluster.yaml", seconds: int = 1) -> Any:
+    """The only point of a short run of a scenario."""
+    run = ("--duration", seconds, "--warmup", "1", "--replications", "1", "--format", "json")
+    return json.loads(cli("simulate", scenario, *run, exits=0).stdout)["points"][0]
 
 
 @pytest.fixture

@@ -98,15 +98,14 @@ def left(place: Path) -> list[str]:
 
 def test_a_campaign_is_predicted_then_measured_and_leaves_nothing(cli, ssh, tmp_path):
     write_plan(ssh, "one", "two")
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--report", "run.html")
-    assert done.returncode == 0, done.stderr
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--report", "run.html", exits=0)
     assert "throughput 2 of 2" in done.stdout
     assert "mean latency 2 of 2" in done.stdout
     found = json.loads((tmp_path / "run/results.json").read_text())
     assert found["blind"]
     assert [step["runs"][0]["figures"]["throughput_per_s"] for step in found["steps"]] == [98, 196]
     assert all(found["predicted_at"] <= run["started"] for step in found["steps"] for run in step["runs"])
-    assert cli("benchmark", "report", "run", "-o", "run.xlsx").returncode == 0
+    cli("benchmark", "report", "run", "-o", "run.xlsx", exits=0)
     assert (tmp_path / "run.xlsx").read_bytes().startswith(b"PK")
     prediction = (tmp_path / "run/prediction.json").read_bytes()
     assert (tmp_path / "run/prediction.sha256").read_text().split()[0] == hashlib.sha256(prediction).hexdigest()
@@ -116,22 +115,21 @@ def test_a_campaign_is_predicted_then_measured_and_leaves_nothing(cli, ssh, tmp_
     assert "tps" not in done.stderr
     assert left(ssh) == []
     assert "Measured and predicted" in (tmp_path / "run.html").read_text(encoding="utf-8")
-    assert cli("validate", "run/study").returncode == 0
+    cli("validate", "run/study", exits=0)
 
 
 def test_a_complete_campaign_measures_nothing_again(cli, ssh, tmp_path):
     write_plan(ssh, "one", steps="{threads: [1]}")
-    assert cli("benchmark", "run", "plan.yaml", "-o", "run").returncode == 0
+    cli("benchmark", "run", "plan.yaml", "-o", "run", exits=0)
     before = (tmp_path / "run/steps/vms-1-threads-1/repeat-1/run.json").stat().st_mtime_ns
-    assert cli("benchmark", "resume", "run").returncode == 0
+    cli("benchmark", "resume", "run", exits=0)
     assert (tmp_path / "run/steps/vms-1-threads-1/repeat-1/run.json").stat().st_mtime_ns == before
-    assert cli("benchmark", "run", "plan.yaml", "-o", "run").returncode == 2
+    cli("benchmark", "run", "plan.yaml", "-o", "run", exits=2)
 
 
 def test_a_dry_run_prints_each_command_and_makes_nothing(cli, ssh, tmp_path):
     write_plan(ssh, "one", "two")
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--dry-run")
-    assert done.returncode == 0
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--dry-run", exits=0)
     for words in ("check one", "make data on two", "2 VMs, threads 1: load on two", "remove data from one", "ssh -T"):
         assert words in done.stdout
     assert not (tmp_path / "run").exists()
@@ -148,11 +146,9 @@ def test_a_dry_run_prints_each_command_and_makes_nothing(cli, ssh, tmp_path):
 )
 def test_a_target_that_cannot_be_trusted_stops_the_campaign_before_anything_is_made(cli, ssh, tmp_path, name, words):
     write_plan(ssh, "one", name)
-    checked = cli("benchmark", "check", "plan.yaml", "--format", "json")
-    assert checked.returncode == 1
+    checked = cli("benchmark", "check", "plan.yaml", "--format", "json", exits=1)
     assert any(words in each["text"] and each["target"] == name for each in json.loads(checked.stdout)["findings"])
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
-    assert done.returncode == 1
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", exits=1)
     assert words in done.stderr
     assert left(ssh) == []
 
@@ -168,8 +164,7 @@ def test_a_target_that_cannot_be_trusted_stops_the_campaign_before_anything_is_m
 )
 def test_a_load_that_fails_is_an_error_with_its_words_and_can_be_resumed(cli, ssh, tmp_path, first, words):
     path = write_plan(ssh, "one", "two", first=f"if [ $FAKE_NAME = two ]; then {first} fi;")
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
-    assert done.returncode == 1
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", exits=1)
     assert done.stderr.startswith("error: two: ") or "\nerror: two: " in done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -178,8 +173,7 @@ def test_a_load_that_fails_is_an_error_with_its_words_and_can_be_resumed(cli, ss
     kept = (tmp_path / "run/steps/vms-1-threads-1/repeat-1/run.json").stat().st_mtime_ns
     text = (tmp_path / "run/plan.yaml").read_text()
     (tmp_path / "run/plan.yaml").write_text(text.replace(f"if [ $FAKE_NAME = two ]; then {first} fi;", ""))
-    again = cli("benchmark", "resume", "run")
-    assert again.returncode == 0, again.stderr
+    cli("benchmark", "resume", "run", exits=0)
     assert (tmp_path / "run/steps/vms-1-threads-1/repeat-1/run.json").stat().st_mtime_ns == kept
     assert left(ssh) == []
     assert path.exists()
@@ -198,8 +192,7 @@ def test_a_campaign_that_is_killed_goes_on_after_the_last_complete_run(cli, ssh,
     process.wait()
     kept = first.stat().st_mtime_ns
     assert left(ssh) != []
-    done = cli("benchmark", "resume", "run")
-    assert done.returncode == 0, done.stderr
+    cli("benchmark", "resume", "run", exits=0)
     assert first.stat().st_mtime_ns == kept
     assert len(list((tmp_path / "run/steps").glob("*/repeat-1/run.json"))) == 3
     assert left(ssh) == []
@@ -222,7 +215,7 @@ def test_an_interrupted_campaign_ends_its_loads_and_can_be_removed(cli, ssh, tmp
     assert len(numbers) == 1
     stat = Path(f"/proc/{numbers[0]}/stat")
     assert not stat.exists() or ") Z " in stat.read_text()
-    assert cli("benchmark", "resume", "run", "--clean").returncode == 0
+    cli("benchmark", "resume", "run", "--clean", exits=0)
     assert left(ssh) == []
 
 
@@ -245,67 +238,58 @@ def test_a_guard_ends_all_loads(cli, ssh, tmp_path):
         (tmp_path / "plan.yaml").read_text().replace("duration: 1 s", "duration: 60 s")
     )
     began = time.monotonic()
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
-    assert done.returncode == 1
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", exits=1)
     assert "the guard is" in done.stderr
     assert time.monotonic() - began < 50
 
 
 def test_a_prediction_that_was_changed_is_refused(cli, ssh, tmp_path):
     write_plan(ssh, "one", steps="{threads: [1]}")
-    assert cli("benchmark", "predict", "plan.yaml", "-o", "run").returncode == 0
+    cli("benchmark", "predict", "plan.yaml", "-o", "run", exits=0)
     path = tmp_path / "run/prediction.json"
     path.write_text(path.read_text().replace('"value": ', '"value": 1', 1))
-    done = cli("benchmark", "report", "run")
-    assert done.returncode == 1
+    done = cli("benchmark", "report", "run", exits=1)
     assert "is not the prediction that was made" in done.stderr
 
 
 def test_two_targets_that_are_one_machine_are_refused(cli, ssh, tmp_path):
     path = write_plan(ssh, "one", "two")
     path.write_text(path.read_text().replace("root@two", "admin@one"))
-    done = cli("benchmark", "check", "plan.yaml")
-    assert done.returncode == 1
+    done = cli("benchmark", "check", "plan.yaml", exits=1)
     assert "is the same VM as one" in done.stdout
 
 
 def test_excluded_names_never_get_load_also_by_the_name_that_they_answer(cli, ssh, tmp_path):
     path = write_plan(ssh, "one", "prod-7", more="exclude: ['prod-*']\n")
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
-    assert done.returncode == 2
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", exits=2)
     assert "targets.prod-7" in done.stderr
     path.write_text(path.read_text().replace("  prod-7:", "  harmless:").replace("root@prod-7", "root@10.1.2.3"))
     tools = tmp_path / "tools/hostname"
     tools.write_text(HOSTNAME.replace('"$FAKE_NAME"', '"${FAKE_NAME/10.1.2.3/prod-7}"'))
-    done = cli("benchmark", "check", "plan.yaml")
-    assert done.returncode == 1
+    done = cli("benchmark", "check", "plan.yaml", exits=1)
     assert "answers as prod-7" in done.stdout
 
 
 def test_a_plan_never_has_a_password_and_the_targets_never_show_it(cli, ssh, tmp_path, monkeypatch):
     path = write_plan(ssh, "one", steps="{threads: [1]}")
     path.write_text(path.read_text().replace("  kind: command", "  kind: command\n  options: {db-password: secret}"))
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
-    assert done.returncode == 2
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", exits=2)
     assert "secret" not in done.stderr
     path.write_text(path.read_text().replace("options: {db-password: secret}", "password_from: DB_PASSWORD"))
     text = path.read_text().replace("sleep {seconds};", "sleep {seconds}; [ ${#BENCHMARK_PASSWORD} -eq 6 ] || exit 5;")
     path.write_text(text)
     assert "DB_PASSWORD is not set" in cli("benchmark", "run", "plan.yaml", "-o", "run").stderr
     monkeypatch.setenv("DB_PASSWORD", "tr'u e")
-    done = cli("benchmark", "resume", "run")
-    assert done.returncode == 0, done.stderr
+    cli("benchmark", "resume", "run", exits=0)
     assert not [path for path in (tmp_path / "run").rglob("*") if path.is_file() and b"tr'u e" in path.read_bytes()]
 
 
 def test_the_calibration_step_comes_before_the_prediction(cli, ssh, tmp_path):
     calibrate = "calibrate: {step: {threads: 1}, free: [workloads.oltp.delay.mean=1ms..40ms]}\n"
     write_plan(ssh, "one", more=calibrate, steps="{threads: [1, 2]}")
-    predicted = cli("benchmark", "predict", "plan.yaml", "-o", "run")
-    assert predicted.returncode == 0
+    predicted = cli("benchmark", "predict", "plan.yaml", "-o", "run", exits=0)
     assert "not predicted yet" in predicted.stdout
-    done = cli("benchmark", "resume", "run")
-    assert done.returncode == 0, done.stderr
+    cli("benchmark", "resume", "run", exits=0)
     found = json.loads((tmp_path / "run/results.json").read_text())
     assert [step["calibration"] for step in found["steps"]] == [True, False]
     assert found["blind"]
@@ -318,11 +302,10 @@ def test_the_calibration_step_comes_before_the_prediction(cli, ssh, tmp_path):
         for row in csv.DictReader((tmp_path / "run/study/published.csv").read_text().splitlines())
     }
     assert kinds == {"vms-1-threads-1": "calibrated", "vms-1-threads-2": "predicted"}
-    assert cli("benchmark", "report", "run", "--fail-on", "late").returncode == 0
+    cli("benchmark", "report", "run", "--fail-on", "late", exits=0)
     path = tmp_path / "run/steps/vms-1-threads-2/repeat-1/run.json"
     path.write_text(path.read_text().replace(second, first))
-    late = cli("benchmark", "report", "run", "--fail-on", "late")
-    assert late.returncode == 1
+    late = cli("benchmark", "report", "run", "--fail-on", "late", exits=1)
     assert "which is no proof" in late.stdout
 
 
@@ -352,13 +335,12 @@ def test_telemetry_of_hosts_is_beside_each_run(cli, ssh, tmp_path):
 def test_a_target_that_cannot_be_cleaned_keeps_neither_the_others_nor_the_results_from_it(cli, ssh, tmp_path):
     path = write_plan(ssh, "one", "two")
     path.write_text(path.read_text().replace("cleanup: rm -f data", "cleanup: test $FAKE_NAME != one; rm data"))
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run")
-    assert done.returncode == 1
+    done = cli("benchmark", "run", "plan.yaml", "-o", "run", exits=1)
     assert "one: its data cannot be removed" in done.stderr
     assert {place.split("/")[0] for place in left(ssh)} == {"one"}
     assert all(step["runs"] for step in json.loads((tmp_path / "run/results.json").read_text())["steps"])
     (tmp_path / "run/plan.yaml").write_text(path.read_text().replace("test $FAKE_NAME != one;", "true;"))
-    assert cli("benchmark", "resume", "run", "--clean").returncode == 0
+    cli("benchmark", "resume", "run", "--clean", exits=0)
     assert left(ssh) == []
     state = json.loads((tmp_path / "run/state.json").read_text())
     assert [state[key] for key in ("prepared", "touched", "filling")] == [[], [], []]
@@ -369,16 +351,14 @@ def test_a_folder_with_other_files_is_refused_and_they_stay(cli, ssh, tmp_path):
     path = write_plan(ssh, "one", steps="{threads: [1]}")
     path.rename(tmp_path / "bench.yaml")
     for command in ("predict", "run"):
-        done = cli("benchmark", command, "bench.yaml", "-o", ".")
-        assert done.returncode == 2
+        done = cli("benchmark", command, "bench.yaml", "-o", ".", exits=2)
         assert ". is not empty; name a new folder" in done.stderr
     assert (tmp_path / "scenario.yaml").read_text() == SCENARIO
 
 
 def test_a_prediction_alone_touches_no_target(cli, ssh, tmp_path):
     write_plan(ssh, "one", "dead")
-    done = cli("benchmark", "run", "plan.yaml", "-o", "run", "--until", "predicted")
-    assert done.returncode == 0, done.stderr
+    cli("benchmark", "run", "plan.yaml", "-o", "run", "--until", "predicted", exits=0)
     assert (tmp_path / "run/prediction.json").exists()
     assert left(ssh) == []
 
@@ -387,8 +367,7 @@ def test_one_vm_under_two_names_is_refused_by_its_own_identity(cli, ssh, tmp_pat
     write_plan(ssh, "one", "two")
     (tmp_path / "plan.yaml").write_text((tmp_path / "plan.yaml").read_text().replace("root@one", "local"))
     (tmp_path / "plan.yaml").write_text((tmp_path / "plan.yaml").read_text().replace("root@two", "local"))
-    done = cli("benchmark", "check", "plan.yaml")
-    assert done.returncode == 1
+    done = cli("benchmark", "check", "plan.yaml", exits=1)
     assert "is the same VM as one" in done.stdout
 
 
@@ -403,8 +382,7 @@ def test_a_plan_that_does_not_fit_its_scenario_is_named_with_its_key(cli, ssh, o
     calibrate = "calibrate: {step: {threads: 1}, free: [workloads.oltp.delay.mean=1ms..40ms]}\n"
     path = write_plan(ssh, "one", more=calibrate, steps="{threads: [1]}")
     path.write_text(path.read_text().replace(old, new))
-    done = cli("benchmark", "predict", "plan.yaml", "-o", "run")
-    assert done.returncode == 2
+    done = cli("benchmark", "predict", "plan.yaml", "-o", "run", exits=2)
     assert "--> plan.yaml" in done.stderr
     assert words in done.stderr
     assert "--free" not in done.stderr
@@ -412,6 +390,5 @@ def test_a_plan_that_does_not_fit_its_scenario_is_named_with_its_key(cli, ssh, o
 
 def test_a_folder_that_only_has_a_plan_is_no_campaign(cli, ssh):
     write_plan(ssh, "one", steps="{threads: [1]}")
-    done = cli("benchmark", "report", ".")
-    assert done.returncode == 2
+    done = cli("benchmark", "report", ".", exits=2)
     assert "no state.json in it" in done.stderr

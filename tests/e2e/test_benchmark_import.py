@@ -27,8 +27,7 @@ def results(tmp_path: Path) -> Path:
 
 def test_a_campaign_of_three_vms_becomes_a_page_with_curves(cli, results, tmp_path):
     words = ["benchmark", "import", "scenario.yaml", "results", "--group", "db", "-o", "run", "--report", "run.html"]
-    done = cli(*words)
-    assert done.returncode == 0, done.stderr
+    done = cli(*words, exits=0)
     assert done.stdout.startswith("Predicted after the measurement, which is no proof, and right: throughput ")
     found = json.loads((tmp_path / "run/results.json").read_text())
     assert not found["blind"]
@@ -46,15 +45,13 @@ def test_a_campaign_of_three_vms_becomes_a_page_with_curves(cli, results, tmp_pa
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert "curve-throughput-per-s" in page and "Measured and predicted" in page
     assert cli("validate", "run/study").returncode in {0, 1}
-    again = cli("benchmark", "report", "run", "--fail-on", "late")
-    assert again.returncode == 1
+    again = cli("benchmark", "report", "run", "--fail-on", "late", exits=1)
     assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
 
 
 def test_the_first_step_sets_the_free_parameters_and_does_not_count(cli, results, tmp_path):
     free = ["--free", "workloads.oltp.delay.mean=1ms..40ms"]
-    done = cli("benchmark", "import", "scenario.yaml", "results", "--group", "db", "-o", "run", *free)
-    assert done.returncode == 0, done.stderr
+    cli("benchmark", "import", "scenario.yaml", "results", "--group", "db", "-o", "run", *free, exits=0)
     found = json.loads((tmp_path / "run/results.json").read_text())
     assert [step["calibration"] for step in found["steps"]] == [True] + 5 * [False]
     assert all(each["of"] == 5 for each in found["scores"])
@@ -67,26 +64,24 @@ def test_the_first_step_sets_the_free_parameters_and_does_not_count(cli, results
 
 
 def test_an_imported_campaign_cannot_run(cli, results, tmp_path):
-    assert cli("benchmark", "import", "scenario.yaml", "results/1-1-1", "--group", "db", "-o", "run").returncode == 0
+    cli("benchmark", "import", "scenario.yaml", "results/1-1-1", "--group", "db", "-o", "run", exits=0)
     for words in (
         ["resume", "run"],
         ["run", "run/plan.yaml", "-o", "x"],
         ["check", "run"],
         ["predict", "run/plan.yaml"],
     ):
-        done = cli("benchmark", *words, *(["-o", "x"] if words[0] == "predict" else []))
-        assert done.returncode == 2
+        done = cli("benchmark", *words, *(["-o", "x"] if words[0] == "predict" else []), exits=2)
         assert done.stderr.startswith("error: load.kind: imported [imported-campaign]")
         assert "hypertwin benchmark report FOLDER" in done.stderr
-    assert cli("benchmark", "run", "run/plan.yaml", "-o", "x", "--dry-run").returncode == 2
+    cli("benchmark", "run", "run/plan.yaml", "-o", "x", "--dry-run", exits=2)
     assert not (tmp_path / "x").exists()
-    again = cli("benchmark", "import", "scenario.yaml", "results/1-1-1", "--group", "db", "-o", "run")
-    assert again.returncode == 2
+    again = cli("benchmark", "import", "scenario.yaml", "results/1-1-1", "--group", "db", "-o", "run", exits=2)
     assert "run has a campaign" in again.stderr
 
 
 def test_a_page_replaces_no_result(cli, results):
     before = (results / "1-1-1/vm1.txt").read_text()
     words = ["benchmark", "import", "scenario.yaml", "results", "--group", "db", "--report", "results/1-1-1/vm1.txt"]
-    assert cli(*words).returncode == 2
+    cli(*words, exits=2)
     assert (results / "1-1-1/vm1.txt").read_text() == before

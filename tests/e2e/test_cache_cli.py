@@ -51,8 +51,7 @@ def test_a_store_that_cannot_be_used_is_one_error(cli, tmp_path, command):
 
 
 def test_a_size_that_is_none_is_an_error(cli):
-    done = cli("cache", "prune", "--size", "much")
-    assert done.returncode == 2
+    done = cli("cache", "prune", "--size", "much", exits=2)
     assert "--size: much [bad-quantity]" in done.stderr
 
 
@@ -72,10 +71,9 @@ def test_commands_give_the_same_bytes_from_the_store(cli, tiny, arguments):
 
 
 def test_a_page_from_outside_does_not_say_where_results_are_kept(cli, tiny, tmp_path):
-    assert cli("simulate", tiny, "--cache", "kept", "--report", "page.html").returncode == 0
+    cli("simulate", tiny, "--cache", "kept", "--report", "page.html", exits=0)
     shutil.rmtree(tmp_path / "kept")
-    again = cli("rerun", "page.html")
-    assert again.returncode == 0, again.stderr
+    again = cli("rerun", "page.html", exits=0)
     assert not (tmp_path / "kept").exists()
     own = cli("rerun", "page.html", "--cache", "mine")
     assert own.stdout == again.stdout
@@ -83,6 +81,5 @@ def test_a_page_from_outside_does_not_say_where_results_are_kept(cli, tiny, tmp_
 
 
 def test_a_store_means_nothing_where_nothing_is_simulated(cli):
-    done = cli("durability", "--cache", "kept")
-    assert done.returncode == 2
+    done = cli("durability", "--cache", "kept", exits=2)
     assert re.search(r"--cache kept: .* \[one-of\]\n  allowed: nothing without a scenario\n", done.stderr)

@@ -157,20 +157,10 @@ def test_the_command_writes_what_simulate_and_density_take(cli, points, tmp_path
 def test_the_table_says_parameters_errors_and_what_it_was_fitted_to(cli, points):
     scenario, measured = points
     done = cli(
-        "calibrate",
-        scenario,
-        measured,
-        *FREE,
-        *RUNS,
-        "--evaluations",
-        8,
-        "--holdout",
-        "20%",
-        "--warmup",
-        "auto",
-        "--explain",
+        *("calibrate", scenario, measured, *FREE, *RUNS),
+        *("--evaluations", 8, "--holdout", "20%", "--warmup", "auto", "--explain"),
+        exits=0,
     )
-    assert done.returncode == 0, done.stderr
     assert "workloads.oltp.cpu.mean" in done.stdout
     assert "held out" in done.stdout
     assert "2 parameters fitted to 12 values of 4 rows: mean error" in done.stdout

@@ -21,7 +21,7 @@ def results(cli: Cli, tiny: Path, tmp_path: Path) -> tuple[Path, Path]:
     before, after = tmp_path / "before.json", tmp_path / "after.html"
     done = cli("simulate", tiny, *SHORT, "--format", "json")
     before.write_text(done.stdout)
-    assert cli("simulate", tiny, *SHORT, "--set", "vms.db.load=3", "--report", after).returncode == 0
+    cli("simulate", tiny, *SHORT, "--set", "vms.db.load=3", "--report", after, exits=0)
     return before, after
 
 
@@ -74,8 +74,7 @@ def test_what_is_no_result_is_one_error(cli, results, tmp_path, content, said):
 def test_results_of_different_commands_are_refused(cli, results, tmp_path):
     other = tmp_path / "other.json"
     other.write_text(cli("durability", "--format", "json").stdout)
-    done = cli("compare", results[0], other)
-    assert done.returncode == 2
+    done = cli("compare", results[0], other, exits=2)
     assert "a result of durability [different-kinds]" in done.stderr
 
 

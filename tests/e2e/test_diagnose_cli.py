@@ -42,8 +42,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_json_has_its_shape(cli: Cli, table: Path) -> None:
-    done = cli("diagnose", table, "--format", "json")
-    assert done.returncode == 0, done.stderr
+    done = cli("diagnose", table, "--format", "json", exits=0)
     found: dict[str, Any] = json.loads(done.stdout)
     assert set(found) == {
         *("version", "cluster", "hosts", "machines", "findings", "not_checked", "read", "notes"),
@@ -80,8 +79,7 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
 
 
 def test_words_tell_cause_and_consequence(cli: Cli, table: Path) -> None:
-    done = cli("diagnose", table, "--explain")
-    assert done.returncode == 0
+    done = cli("diagnose", table, "--explain", exits=0)
     first = done.stdout.splitlines()[0]
     assert first.startswith("7 findings with 1 cause: ")
     assert "is saturated and its guests do not show it" in done.stdout
@@ -114,8 +112,7 @@ def test_the_page_is_inert(cli: Cli, table: Path, tmp_path: Path) -> None:
 
 
 def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
-    done = cli("diagnose", "--cluster", tiny)
-    assert done.returncode == 0, done.stderr
+    done = cli("diagnose", "--cluster", tiny, exits=0)
     assert re.match(
         r"Nothing was measured: simulated the scenario for 4 s\. No problems in 18 checks \(1 host, 3 VMs\)\. "
         r"The other 11 need more data\. ",
@@ -178,7 +175,7 @@ def test_a_cluster_that_was_not_measured_is_judged_on_the_twin(cli: Cli, tmp_pat
 def test_what_an_import_assumed_is_not_judged(cli: Cli, tmp_path: Path) -> None:
     silent = make(1, measured_hosts=False, measured_vms=False)
     rvtools.write(silent, tmp_path / "RVTools_export_all.xlsx")
-    assert cli("import", "RVTools_export_all.xlsx", "-o", "cluster.yaml").returncode == 0
+    cli("import", "RVTools_export_all.xlsx", "-o", "cluster.yaml", exits=0)
     found = json.loads(cli("diagnose", "--cluster", "cluster.yaml", "--format", "json").stdout)
     assert (found["measured"], found["simulated_s"]) == (False, None)
     assert not [each for each in found["findings"] if each["code"] == "oversized-vm"]
@@ -209,22 +206,19 @@ def test_mistakes_are_one_clear_message(cli: Cli, tmp_path: Path, content: str |
     path = tmp_path / "x.csv"
     if content is not None:
         path.write_text(content)
-    done = cli("diagnose", path, "--report", tmp_path / "page.html")
-    assert done.returncode == 2
+    done = cli("diagnose", path, "--report", tmp_path / "page.html", exits=2)
     assert f"[{code}]" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "page.html").exists()
 
 
 def test_nothing_to_look_at_is_a_usage_error(cli: Cli) -> None:
-    done = cli("diagnose")
-    assert done.returncode == 2
+    done = cli("diagnose", exits=2)
     assert "--cluster" in done.stderr
 
 
 def test_a_simulated_cluster_is_diagnosed_from_esxtop_files(cli: Cli, tiny: Path, tmp_path: Path) -> None:
-    done = cli("simulate", tiny, "--format", "esxtop", "--out", tmp_path / "esxtop", "--set", "vms.db.count=3")
-    assert done.returncode == 0, done.stderr
+    cli("simulate", tiny, "--format", "esxtop", "--out", tmp_path / "esxtop", "--set", "vms.db.count=3", exits=0)
     found = json.loads(cli("diagnose", *sorted((tmp_path / "esxtop").iterdir()), "--format", "json").stdout)
     assert found["read"][0]["kind"] == "esxtop"
     assert {each["name"] for each in found["findings"] if each["code"] == "cpu-ready"} >= {"db-1", "db-2", "db-3"}

@@ -24,8 +24,7 @@ SHORT = ("--replications", "1", "--set", "run.duration=300 ms", "--set", "run.wa
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_runs(cli, tmp_path, command):
     words = [str(ROOT / word) if word.startswith("scenarios/") else word for word in shlex.split(command)]
-    done = cli(*words, *(SHORT if words[0] == "simulate" else ()))
-    assert done.returncode == 0, done.stderr
+    cli(*words, *(SHORT if words[0] == "simulate" else ()), exits=0)
     report = re.search(r"--report (\S+)", command)
     assert report is None or (tmp_path / report[1]).is_file()
 

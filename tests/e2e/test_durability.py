@@ -25,8 +25,7 @@ def test_json_has_what_it_holds_for_and_every_usual_scheme(cli):
 
 
 def test_the_table_has_cost_and_loss_of_each_scheme(cli):
-    done = cli("durability", "--scheme", "17+3", "--scheme", "3:2", "--explain")
-    assert done.returncode == 0
+    done = cli("durability", "--scheme", "17+3", "--scheme", "3:2", "--explain", exits=0)
     code = next(line for line in done.stdout.splitlines() if line.startswith("  ec-17+3"))
     assert re.split(r"\s{2,}", code.strip())[:5] == ["ec-17+3", "118", "3", "4 + 4", "17"]
     assert re.split(r"\s{2,}", code.strip())[-2:] == ["7.354e-12", "11"]
@@ -64,8 +63,7 @@ def test_a_pool_of_which_nobody_said_what_it_holds_is_a_guess_and_said(cli):
 
 def test_a_pool_shows_its_own_loss_and_raw_size(cli):
     pool = ("--groups", 1024, "--usable", "100TB", "--disk", "10TB", "--rebuild", "50MB/s", "--detection", "0")
-    done = cli("durability", "--scheme", "3", *pool, "--explain")
-    assert done.returncode == 0
+    done = cli("durability", "--scheme", "3", *pool, "--explain", exits=0)
     assert "groups 1,024, usable data 100 TB" in done.stdout
     assert "repair time 2.315 d (in parallel)" in done.stdout
     assert "300 TB" in done.stdout
@@ -76,8 +74,7 @@ def test_a_pool_shows_its_own_loss_and_raw_size(cli):
 
 
 def test_the_page_has_the_curves_of_each_scheme_and_the_table(cli, tmp_path):
-    done = cli("durability", "--scheme", "17+3", "--scheme", "2", "--report", "page.html", "--format", "json")
-    assert done.returncode == 0
+    done = cli("durability", "--scheme", "17+3", "--scheme", "2", "--report", "page.html", "--format", "json", exits=0)
     assert done.stderr == "wrote page.html\n"
     text = (tmp_path / "page.html").read_text()
     page = data(text)
@@ -114,8 +111,7 @@ def test_a_mistake_names_its_option(cli, option, arguments):
 
 
 def test_a_page_that_cannot_be_written_is_said_first(cli):
-    done = cli("durability", "--report", "missing/page.html")
-    assert done.returncode == 2
+    done = cli("durability", "--report", "missing/page.html", exits=2)
     assert "missing" in done.stderr
 
 
@@ -132,8 +128,7 @@ def set_all(nodes, per_node=4, stored="20 GiB"):
 def test_of_several_kinds_of_disk_the_largest_fails(cli):
     more = "[{kind: hdd-7.2k, per_node: 2, capacity: 12 TB}, {kind: hdd-7.2k, per_node: 1, capacity: 1 TB}]"
     arguments = ("--set", f"{POOL}.more_devices={more}", "--set", f"{POOL}.stored=2 TiB", "--duration", 5)
-    done = cli("durability", EXAMPLE, *arguments, "--replications", 1, "--format", "json")
-    assert done.returncode == 0, done.stderr
+    done = cli("durability", EXAMPLE, *arguments, "--replications", 1, "--format", "json", exits=0)
     twin = json.loads(done.stdout)["twin"]
     assert twin["failed"] == "node-1/disk-5"
     # data are spread by capacity: it has 12 of the 41 TB of each of 5 nodes

@@ -23,14 +23,12 @@ def test_the_list_has_every_example_with_a_line_that_says_what_it_shows(cli):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_runs_where_it_was_written(cli, tmp_path, name):
-    written = cli("examples", name, "-o", f"{name}.yaml")
-    assert written.returncode == 0, written.stderr
+    written = cli("examples", name, "-o", f"{name}.yaml", exits=0)
     assert written.stdout == ""
     assert {f"wrote {path.name}" for path in tmp_path.iterdir()} == set(written.stderr.splitlines())
     assert (tmp_path / f"{name}.yaml").read_bytes() == example.find(name).scenario.read_bytes()
     short = ("--duration", "1s", "--warmup", "0s", "--replications", "1")
-    done = cli("simulate", f"{name}.yaml", *short)
-    assert done.returncode == 0, done.stderr
+    cli("simulate", f"{name}.yaml", *short, exits=0)
 
 
 def test_an_example_is_printed_and_what_belongs_to_it_is_named(cli):
@@ -41,24 +39,23 @@ def test_an_example_is_printed_and_what_belongs_to_it_is_named(cli):
 
 
 def test_an_example_of_several_files_is_written_whole(cli, tmp_path):
-    assert cli("examples", "old-hosts", "-o", ".").returncode == 0
+    cli("examples", "old-hosts", "-o", ".", exits=0)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"cluster.yaml", "export.xlsx", "prices.yaml", "r760.yaml", "r7725.yaml"}
 
 
 def test_an_example_goes_into_a_folder_under_its_own_name(cli, tmp_path):
-    assert cli("examples", "san-fio", "-o", ".").returncode == 0
+    cli("examples", "san-fio", "-o", ".", exits=0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["random.fio", "san-fio.yaml"]
 
 
 @pytest.mark.parametrize("kept", ["mine.yaml", "random.fio"])
 def test_what_exists_is_replaced_only_when_asked(cli, tmp_path, kept):
     (tmp_path / kept).write_text("mine")
-    refused = cli("examples", "san-fio", "-o", "mine.yaml")
-    assert refused.returncode == 2
+    refused = cli("examples", "san-fio", "-o", "mine.yaml", exits=2)
     assert refused.stderr == f"error: {kept} exists; --force replaces it\n"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {kept: "mine"}
-    assert cli("examples", "san-fio", "-o", "mine.yaml", "--force").returncode == 0
+    cli("examples", "san-fio", "-o", "mine.yaml", "--force", exits=0)
     assert (tmp_path / kept).read_text() != "mine"
 
 

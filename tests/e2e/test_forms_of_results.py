@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture
 def vms(cli, tmp_path):
     """The example that the planner mends, as a file."""
-    assert cli("examples", "monster-vms", "-o", "mv.yaml").returncode == 0
+    cli("examples", "monster-vms", "-o", "mv.yaml", exits=0)
     return tmp_path / "mv.yaml"
 
 
@@ -24,8 +24,7 @@ def vms(cli, tmp_path):
     ],
 )
 def test_a_name_that_denies_what_would_be_in_the_file_is_refused(cli, vms, tmp_path, arguments, said):
-    outcome = cli(*arguments)
-    assert outcome.returncode == 2
+    outcome = cli(*arguments, exits=2)
     assert said in outcome.stderr
     assert not [each for each in tmp_path.iterdir() if each.name.startswith("x.")]
 
@@ -42,7 +41,7 @@ def test_a_drawing_is_svg(cli):
     ("name", "begins"), [("x.txt", "prod survives"), ("x", "prod survives"), ("x.csv", "cluster,")]
 )
 def test_the_ending_says_the_form(cli, vms, tmp_path, name, begins):
-    assert cli("capacity", vms, "-o", name).returncode == 0
+    cli("capacity", vms, "-o", name, exits=0)
     assert (tmp_path / name).read_text().lstrip().startswith(begins)
 
 
@@ -63,8 +62,7 @@ def test_lines_to_paste_go_to_a_file(cli, tmp_path):
 
 
 def test_fail_on_slo_needs_an_objective(cli, vms):
-    outcome = cli("plan", "balance", vms, "--fail-on", "slo")
-    assert outcome.returncode == 2
+    outcome = cli("plan", "balance", vms, "--fail-on", "slo", exits=2)
     assert "--fail-on slo needs an objective: add --slo" in outcome.stderr
 
 
@@ -72,13 +70,12 @@ def test_a_plan_that_does_not_exist_is_told_on_stderr(cli, vms):
     outcome = cli("plan", "survive", vms, "-q")
     assert (outcome.returncode, outcome.stderr) == (1, "")  # stdout begins with it
     assert outcome.stdout.startswith("prod survives 5 of 6 host failures. If esx-2 fails, ")
-    outcome = cli("plan", "survive", vms, "-q", "--format", "json")
-    assert outcome.returncode == 1
+    outcome = cli("plan", "survive", vms, "-q", "--format", "json", exits=1)
     assert outcome.stderr == "warning: 1 of 6 failures is not survived: esx-2\n"
 
 
 def test_a_name_with_a_slash_at_its_end_is_a_folder(cli, vms, tmp_path):
-    assert cli("examples", "small-esxi", "-o", "new/").returncode == 0
+    cli("examples", "small-esxi", "-o", "new/", exits=0)
     assert {each.name for each in (tmp_path / "new").iterdir()} == {"small-esxi.yaml", "small-esxi-measured.csv"}
     assert cli("examples", "small-esxi", "-o", "mv.yaml/").stderr.startswith("error: cannot make mv.yaml: ")
     outcome = cli("capacity", vms, "-o", "nope/")
@@ -87,8 +84,8 @@ def test_a_name_with_a_slash_at_its_end_is_a_folder(cli, vms, tmp_path):
 
 
 def test_a_page_is_run_again_into_a_file(cli, vms, tmp_path):
-    assert cli("capacity", vms, "--report", "page.html", "-o", "first.csv").returncode == 0
-    assert cli("rerun", "page.html", "--format", "csv", "-o", "again.csv").returncode == 0
+    cli("capacity", vms, "--report", "page.html", "-o", "first.csv", exits=0)
+    cli("rerun", "page.html", "--format", "csv", "-o", "again.csv", exits=0)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "first.csv").read_bytes()
 
 

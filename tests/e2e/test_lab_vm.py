@@ -145,8 +145,7 @@ def test_bad_options_are_one_clear_error(cli, arguments, code, words):
 
 
 def test_without_qemu_the_message_says_what_to_install(cli, tmp_path):
-    done = cli("lab", "vm", "--cpus", CPU, env={**os.environ, "PATH": str(tmp_path)})
-    assert done.returncode == 1
+    done = cli("lab", "vm", "--cpus", CPU, env={**os.environ, "PATH": str(tmp_path)}, exits=1)
     assert "qemu-system-x86_64) is not installed" in done.stderr
     assert "apt install qemu-system-x86 busybox-static" in done.stderr
 
@@ -155,11 +154,9 @@ def test_without_qemu_the_message_says_what_to_install(cli, tmp_path):
 @pytest.mark.usefixtures("parts")
 def test_a_file_that_is_no_kernel_and_a_folder_that_cannot_be_made(cli, tmp_path):
     (tmp_path / "file").write_text("no kernel")
-    done = cli("lab", "vm", "--cpus", CPU, "--kernel", "file")
-    assert done.returncode == 2
+    done = cli("lab", "vm", "--cpus", CPU, "--kernel", "file", exits=2)
     assert "--kernel file: not a Linux kernel" in done.stderr
-    done = cli("lab", "vm", "--cpus", CPU, "--out", "file")
-    assert done.returncode == 2
+    done = cli("lab", "vm", "--cpus", CPU, "--out", "file", exits=2)
     assert "cannot write into file" in done.stderr
 
 
@@ -167,6 +164,5 @@ def test_a_file_that_is_no_kernel_and_a_folder_that_cannot_be_made(cli, tmp_path
 @pytest.mark.usefixtures("parts")
 def test_a_kernel_that_does_not_boot_ends_in_an_error_and_not_in_a_guest_left_behind(cli, tmp_path):
     (tmp_path / "kernel").write_bytes(b"\0" * 0x202 + b"HdrS" + b"\0" * 4096)
-    done = cli("lab", "vm", "--cpus", CPU, "--accel", "tcg", "--guests", "1", "--kernel", "kernel")
-    assert done.returncode == 1, done.stderr
+    done = cli("lab", "vm", "--cpus", CPU, "--accel", "tcg", "--guests", "1", "--kernel", "kernel", exits=1)
     assert "guest-1" in done.stderr

@@ -27,10 +27,9 @@ def export(tmp_path: Path) -> Path:
 
 
 def test_two_commands_lead_from_an_export_to_waves(cli, export, tmp_path):
-    assert cli("import", export.name, "-o", "cluster.yaml").returncode == 0
+    cli("import", export.name, "-o", "cluster.yaml", exits=0)
     said = ("--to", "proxmox", "--reuse-hosts", "--network", "10 Gb/s", "--start", "2027-01-16", *SHORT)
-    done = cli("plan", "move", "cluster.yaml", *said, "--report", "move.html", "-o", "move.xlsx")
-    assert done.returncode == 0, done.stderr
+    cli("plan", "move", "cluster.yaml", *said, "--report", "move.html", "-o", "move.xlsx", exits=0)
     assert "33 of 33 VMs (3 powered off) can move to Proxmox VE" in (tmp_path / "move.html").read_text(encoding="utf-8")
     sheets = set(openpyxl.load_workbook(tmp_path / "move.xlsx").sheetnames)
     assert {"VMs", "Waves", "Rules that apply", "Findings", "Settings on the target", "Steps"} <= sheets
@@ -39,9 +38,8 @@ def test_two_commands_lead_from_an_export_to_waves(cli, export, tmp_path):
 
 @pytest.mark.parametrize("target", ["proxmox", "kvm", "openshift", "hyperv", "ahv"])
 def test_each_target_answers_about_an_export_without_details(cli, export, target):
-    assert cli("import", export.name, "-o", "cluster.yaml").returncode == 0
-    done = cli("plan", "move", "cluster.yaml", "--to", target, "--twin", "off", "--format", "json")
-    assert done.returncode == 0, done.stderr
+    cli("import", export.name, "-o", "cluster.yaml", exits=0)
+    done = cli("plan", "move", "cluster.yaml", "--to", target, "--twin", "off", "--format", "json", exits=0)
     found = json.loads(done.stdout)
     assert len(found["vms"]) == 33
     assert found["gaps"]
@@ -55,12 +53,11 @@ def test_each_target_answers_about_an_export_without_details(cli, export, target
 
 
 def test_a_target_that_is_too_small_is_exit_code_one_with_its_reason(cli, export, tmp_path):
-    assert cli("import", export.name, "-o", "cluster.yaml").returncode == 0
+    cli("import", export.name, "-o", "cluster.yaml", exits=0)
     host = {"sockets": 2, "cores_per_socket": 16, "clock": "2.5 GHz", "memory_per_node": "64 GiB"}
     made = {"hosts": {"pve": {**host, "count": 2, "hypervisor": "linux-6.12", "cpu_model": "Intel Xeon Gold 6548Y+"}}}
     (tmp_path / "target.yaml").write_text(yaml.safe_dump({"name": "t", **made, "vms": {}, "workloads": {}}))
-    done = cli("plan", "move", "cluster.yaml", "--to", "kvm", "--target", "target.yaml", "--twin", "off")
-    assert done.returncode == 1
+    done = cli("plan", "move", "cluster.yaml", "--to", "kvm", "--target", "target.yaml", "--twin", "off", exits=1)
     assert "The target cannot take them" in done.stdout
 
 
@@ -126,10 +123,9 @@ def hostile(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("target", ["proxmox", "kvm", "openshift", "hyperv"])
 def test_hostile_names_stay_data_in_every_output(cli, hostile, tmp_path, target):
-    assert cli("import", hostile.name, "-o", "cluster.yaml").returncode == 0
+    cli("import", hostile.name, "-o", "cluster.yaml", exits=0)
     said = ("plan", "move", "cluster.yaml", "--to", target, "--twin", "off")
-    done = cli(*said, "--report", "move.html", "-o", "move.xlsx")
-    assert done.returncode == 0, done.stderr
+    cli(*said, "--report", "move.html", "-o", "move.xlsx", exits=0)
     found = json.loads(cli(*said, "--format", "json").stdout)
     assert {vm["label"] for vm in found["vms"]} == {outside.name(name) for name in HOSTILE}
     assert found["power"] == {"on": 8, "off": 5, "template": 1}
@@ -151,10 +147,10 @@ def test_hostile_names_stay_data_in_every_output(cli, hostile, tmp_path, target)
 
 
 def test_the_page_answers_what_people_ask_in_the_night_of_the_move(cli, export, tmp_path):
-    assert cli("import", export.name, "-o", "cluster.yaml").returncode == 0
+    cli("import", export.name, "-o", "cluster.yaml", exits=0)
     (tmp_path / "prices.yaml").write_text("hosts: { present: { support: 365 EUR/host/year } }\n")
     said = ("--to", "kvm", "--twin", "off", "--prices", "prices.yaml", "--acceptance", "10")
-    assert cli("plan", "move", "cluster.yaml", *said, "-o", "move.xlsx").returncode == 0
+    cli("plan", "move", "cluster.yaml", *said, "-o", "move.xlsx", exits=0)
     book = openpyxl.load_workbook(tmp_path / "move.xlsx")
     sheets = {"Addresses after the move", "Way back from a wave", "Both sides at once", "Work of people by effort"}
     assert sheets <= {sheet.title for sheet in book}, book.sheetnames

@@ -36,9 +36,8 @@ def commands() -> list[str]:
 def inputs(tmp_path: Path, cli) -> None:
     """The files of others that the commands name."""
     shutil.copy(ROOT / "tests/data/rvtools/rvtools_example1.xlsx", tmp_path / "RVTools_export_all.xlsx")
-    assert cli("init", "recorded.yaml", "--hosts", "2").returncode == 0
-    recorded = cli("simulate", "recorded.yaml", "--format", "esxtop", "--out", ".", "--set", "run.duration=60 s")
-    assert recorded.returncode == 0, recorded.stderr
+    cli("init", "recorded.yaml", "--hosts", "2", exits=0)
+    cli("simulate", "recorded.yaml", "--format", "esxtop", "--out", ".", "--set", "run.duration=60 s", exits=0)
     (tmp_path / "host-1.csv").rename(tmp_path / "esxtop.csv")
 
 

@@ -164,8 +164,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     ],
 )
 def test_bad_usage_and_input_give_one_message_and_exit_2(cli, tiny, arguments, said):
-    done = cli("simulate", *(tiny if argument == "SCENARIO" else argument for argument in arguments))
-    assert done.returncode == 2
+    done = cli("simulate", *(tiny if argument == "SCENARIO" else argument for argument in arguments), exits=2)
     assert done.stdout == ""
     assert said in done.stderr
     assert done.stderr.startswith("error: ")
@@ -249,8 +248,7 @@ def test_a_failure_after_the_end_is_said_to_come_to_nothing(cli, tiny):
     at = {"early": "1 ms", "late": "2 h"}
     failure = ", ".join(f"{{at: {each}, fails: [esx1/link]}}" for each in at.values())
     tiny.write_text(f"{text}\nfailures: [{failure}]\n")
-    done = cli("simulate", tiny, "--format", "json")
-    assert done.returncode == 0
+    done = cli("simulate", tiny, "--format", "json", exits=0)
     assert done.stderr.startswith("warning: failures.1 (at 7200 s) has no effect: the run ends at 5 s")
     assert "failures.0" not in done.stderr
     json.loads(done.stdout)
@@ -263,12 +261,14 @@ def test_a_run_in_which_a_vm_suffers_can_end_a_pipeline(cli):
     assert (calm.returncode, calm.stderr) == (0, "")
     assert calm.stdout.startswith("No VM suffers: ")
     crowd = cli(
-        "simulate", SCENARIOS / "small-esxi.yaml", "--set", "vms.web.count=12", "--set", "vms.web.load=8", *quick
+        *("simulate", SCENARIOS / "small-esxi.yaml", "--set", "vms.web.count=12", "--set", "vms.web.load=8"),
+        *quick,
+        exits=1,
     )
-    assert crowd.returncode == 1
     assert re.search(r"fail-on.*suffering.*web-", crowd.stderr.replace("\n", " ")), crowd.stderr
     several = cli(
-        "simulate", SCENARIOS / "small-esxi.yaml", "--sweep", "vms.web.count=1,12", "--set", "vms.web.load=8", *quick
+        *("simulate", SCENARIOS / "small-esxi.yaml", "--sweep", "vms.web.count=1,12", "--set", "vms.web.load=8"),
+        *quick,
+        exits=1,
     )
-    assert several.returncode == 1
     assert "12" in several.stderr

@@ -504,8 +504,7 @@ def test_a_folder_of_studies_is_all_of_them(study, cli):
     shutil.copytree(folder, folder.parent / "second")
     (folder.parent / "notes").mkdir()
     for named in ((folder.parent,), (folder, folder.parent), (folder.parent / "second", folder.parent, folder)):
-        done = cli("validate", *named, "--format", "json")
-        assert done.returncode == 1
+        done = cli("validate", *named, "--format", "json", exits=1)
         rows = json.loads(done.stdout)
         assert sorted(row["study"] for row in rows) == ["second", "second", "tiny", "tiny"]
     assert rows[0]["study"] == "second"
@@ -685,6 +684,5 @@ def test_the_study_of_the_guide_is_one(cli, tmp_path):
     overrides = "duration: 4 s\n  warmup: 1 s"
     scenario = (ROOT / "scenarios" / "small-esxi.yaml").read_text()
     (folder / "scenario.yaml").write_text(re.sub(r"duration: .*\n  warmup: .*", overrides, scenario))
-    done = cli("validate", "mine", "--format", "json")
-    assert done.returncode == 0
+    done = cli("validate", "mine", "--format", "json", exits=0)
     assert [row["promised"] for row in json.loads(done.stdout)] == [False] * 3

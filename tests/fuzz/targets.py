@@ -475,7 +475,7 @@ def _own() -> Iterator[Target]:
         try:
             _core.Replication.from_bytes(data if found is None else found)
         except ValueError as error:  # it is simulated again
-            outside.refuse("store", "", str(error), "a result", "none is needed")
+            outside.Source("store").refuse(error, "a result", "none is needed")
 
     yield Target("lab machine", machine)
     yield Target("lab experiments", experiments)

@@ -97,7 +97,7 @@ def _check(read: Sequence[Result], steps: Sequence[Sequence[Result]], free: Sequ
     if other is not None:
         path = next(iter(other.files.values()))
         hint = "import each generator by itself"
-        outside.refuse(path, "", f"results of {other.tool}", f"results of {first.tool}, as the first one", hint)
+        outside.Source(path).refuse(f"results of {other.tool}", f"results of {first.tool}, as the first one", hint)
     if len(steps) > MAX_STEPS:
         fail("out-of-range", "", f"{len(steps)} steps", f"at most {MAX_STEPS}", "import fewer", Argument("results"))
     for own in steps:
@@ -192,7 +192,7 @@ def _results(path: Path, vms: int | None, depth: int) -> Iterator[Result]:
     if any(map(outside.is_folder, entries)):
         if depth >= MAX_DEPTH:
             allowed = f"folders in folders {MAX_DEPTH} deep"
-            outside.refuse(path, "", "deeper folders", allowed, "name the folders of the runs", "source-too-large")
+            outside.Source(path).too_large("deeper folders", allowed, "name the folders of the runs")
         for entry in entries:
             yield from _results(entry, vms, depth + 1)
         return
@@ -200,15 +200,10 @@ def _results(path: Path, vms: int | None, depth: int) -> Iterator[Result]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    try:
-        found = sorted(itertools.islice(folder.iterdir(), MAX_ENTRIES), key=_natural)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        outside.refuse(folder, "", reason, "a readable folder", "check its permissions", "unreadable-file")
+    found = sorted(outside.entries(folder, MAX_ENTRIES), key=_natural)
     visible = [entry for entry in found if not entry.name.startswith(".")]
     if not visible:
-        hint = "name the folder with the results"
-        outside.refuse(folder, "", "an empty folder", "one file for each VM", hint, "source-lacks")
+        outside.Source(folder).lacks("an empty folder", "one file for each VM", "name the folder with the results")
     return visible
 
 
@@ -222,8 +217,7 @@ def _shared(path: Path, runs: Iterable[_One], vms: int | None) -> Iterator[tuple
     """Yield each run with its step: the load of each VM, if `vms` of them shared it."""
     for one in runs:
         if vms is not None and one.vms not in (1, vms):
-            value, hint = f"{one.vms} VMs in the result", "leave out --vms"
-            outside.refuse(path, "", value, f"{vms} VMs, as --vms says", hint)
+            outside.Source(path).refuse(f"{one.vms} VMs in the result", f"{vms} VMs, as --vms says", "leave out --vms")
         share = 1 if vms is None or one.vms == vms else vms
         values = dict(one.values)
         for key in ("threads", "depth", "rate", "jobs"):
@@ -231,7 +225,7 @@ def _shared(path: Path, runs: Iterable[_One], vms: int | None) -> Iterator[tuple
                 each = float(values[key]) / share
                 if key != "rate" and each != int(each):
                     hint = "give each VM a result of its own, in a folder"
-                    outside.refuse(path, key, str(values[key]), f"a multiple of {share} VMs (--vms)", hint)
+                    outside.Source(path).at(key).refuse(values[key], f"a multiple of {share} VMs (--vms)", hint)
                 values[key] = plain(each)
         yield one, Step(one.vms * share, values), one.figures
 
@@ -239,21 +233,23 @@ def _shared(path: Path, runs: Iterable[_One], vms: int | None) -> Iterator[tuple
 def _together(folder: Path, entries: Sequence[Path], vms: int | None) -> Iterator[Result]:
     """Yield the runs of VMs that ran at the same time, one file for each."""
     if vms is not None and vms != len(entries):
-        outside.refuse(folder, "", f"{len(entries)} files", f"{vms} files, as --vms says", "leave out --vms")
+        outside.Source(folder).refuse(f"{len(entries)} files", f"{vms} files, as --vms says", "leave out --vms")
     if len(entries) > MAX_TARGETS:
-        outside.refuse(folder, "", f"{len(entries)} files", f"at most {MAX_TARGETS} VMs", "name a folder for each run")
+        outside.Source(folder).refuse(
+            f"{len(entries)} files", f"at most {MAX_TARGETS} VMs", "name a folder for each run"
+        )
     runs = [list(_runs(entry)) for entry in entries]
     for entry, own in zip(entries, runs, strict=True):
         if len(own) != len(runs[0]):
             value = f"{len(own)} runs in {entry.name}"
-            outside.refuse(folder, "", value, f"{len(runs[0])}, as in {entries[0].name}", "keep those of all VMs")
+            outside.Source(folder).refuse(value, f"{len(runs[0])}, as in {entries[0].name}", "keep those of all VMs")
     for each in zip(*runs, strict=True):
         first = each[0]
         for entry, one in zip(entries, each, strict=True):
             if (one.tool, dict(one.values), one.vms) != (first.tool, dict(first.values), 1):
                 value = f"{one.tool} with {Step(one.vms, one.values).title} in {entry.name}"
                 allowed = f"{first.tool} with {Step(1, first.values).title}, as in {entries[0].name}"
-                outside.refuse(folder, "", value, allowed, "name a folder for each run, with one file of each VM")
+                outside.Source(folder).refuse(value, allowed, "name a folder for each run, with one file of each VM")
         names = [f"vm{number}" for number in range(1, len(each) + 1)]
         figures = {name: one.figures for name, one in zip(names, each, strict=True)}
         yield Result(
@@ -276,7 +272,7 @@ def _runs(path: Path) -> Iterable[_One]:
     if not io_points.recognises(path):
         allowed = "sysbench, pgbench, HammerDB, JSON of fio, HCIBench, Vdbench or CBT"
         hint = "check that the file is complete and in English"
-        outside.refuse(path, "", "a file that no reader recognises", allowed, hint, "unknown-source")
+        outside.Source(path).refuse("a file that no reader recognises", allowed, hint, "unknown-source")
     return _points(path)
 
 
@@ -284,13 +280,13 @@ def _of_run(path: Path, generator: str, run: LoadRun, histogram: Mapping[float, 
     figures = {key: run.figures[key] for key in FIGURES if run.figures.get(key, 0) > 0}
     if "throughput_per_s" not in figures:
         hint = "is the run complete, and a test of transactions?"
-        outside.refuse(path, "", "no throughput", "transactions per second above 0", hint, "source-lacks")
+        outside.Source(path).lacks("no throughput", "transactions per second above 0", hint)
     if run.threads is None:
         hint = "keep the whole output, from its first line"
-        outside.refuse(path, "", "no number of threads", "the load of the run", hint, "source-lacks")
+        outside.Source(path).lacks("no number of threads", "the load of the run", hint)
     if run.is_paced and run.rate is None:
         hint = f"{generator} does not print the rate: a plan with `kind: command` can state it"
-        outside.refuse(path, "", "a run with a limit of its rate", "a run without a rate", hint)
+        outside.Source(path).refuse("a run with a limit of its rate", "a run without a rate", hint)
     values: dict[str, int | float | str] = {"threads": run.threads}
     if run.rate is not None:
         values["rate"] = plain(run.rate)

@@ -138,4 +138,4 @@ def _at(argument: str, moved: dict[str, str]) -> str:
 
 
 def _refuse(source: Path, where: str, value: str, allowed: str, hint: str) -> NoReturn:
-    outside.refuse(source, where, value, allowed, hint, "page-not-repeatable")
+    outside.Source(source).at(where).refuse(value, allowed, hint, "page-not-repeatable")

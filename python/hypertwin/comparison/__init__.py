@@ -40,9 +40,7 @@ def compare_results(one: Result, other: Result, *, version: str) -> Comparison:
     """Compare two loaded results. Raises SourceError."""
     a, b = one.file, other.file
     if one.kind is not other.kind:
-        outside.refuse(
-            b,
-            "",
+        outside.Source(b).refuse(
             f"a result of {other.kind.command}",
             f"a result of {one.kind.command}, as {a} is",
             "compare results of one command",
@@ -51,9 +49,7 @@ def compare_results(one: Result, other: Result, *, version: str) -> Comparison:
     swept = list(dict.fromkeys((*figures.swept(one), *figures.swept(other))))
     first, second = figures.collect(one, swept), figures.collect(other, swept)
     if one.kind.name == "simulation" and not first.points & second.points:
-        outside.refuse(
-            b,
-            "points",
+        outside.Source(b).at("points").refuse(
             _listed(second.points),
             f"a point of {a}: {_listed(first.points)}",
             "compare results that have a point in common, by what is set and swept",

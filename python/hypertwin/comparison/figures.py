@@ -111,8 +111,8 @@ def _points(result: Result) -> list[Any]:
     listed = result.document["points"]
     named = [each for each in listed if _has_set(each)] if isinstance(listed, list) else []
     if not named or len(named) != len(listed):
-        outside.refuse(
-            result.file, "points", str(listed)[:80], "a list of points, each with `set`", "write the result again"
+        outside.Source(result.file).at("points").refuse(
+            str(listed)[:80], "a list of points, each with `set`", "write the result again"
         )
     return named
 
@@ -130,7 +130,7 @@ def collect(result: Result, varying: Sequence[str] = ()) -> Collected:
     try:
         walk.document(result)
     except RecursionError:
-        outside.refuse(result.file, "", "nested too deeply", "at most a few levels", "write the result again")
+        outside.Source(result.file).refuse("nested too deeply", "at most a few levels", "write the result again")
     return walk.found
 
 
@@ -233,7 +233,7 @@ class _Walk:
         finite = _finite(value)
         if finite is None:
             where = f"{place.name} {place.figure}".strip()
-            outside.refuse(self.file, where, str(value)[:80], "a finite number", "write the result again")
+            outside.Source(self.file).at(where).refuse(str(value)[:80], "a finite number", "write the result again")
         told = fields.get("unit")
         unit = told if place.figure in IN_UNIT and isinstance(told, str) else unit_of(place.figure)
         self.found.numbers[place] = Figure(finite, None if self.alone else _finite(half), unit)

@@ -52,7 +52,7 @@ def of_bytes(data: bytes, path: Path) -> Result:
         what = (
             "a comparison" if isinstance(document, dict) and document.keys() >= {"changes", "same"} else _what(document)
         )
-        outside.refuse(path, "", what, ALLOWED, "commands print such a document with --format json", "no-result")
+        outside.Source(path).refuse(what, ALLOWED, "commands print such a document with --format json", "no-result")
     return Result(str(path), kind, document, made if isinstance(made, dict) else {})
 
 

@@ -3,6 +3,7 @@
 | file | purpose |
 |---|---|
 | `inventory.py` | common form of inventories: hosts, VMs, datastores, storage pools, rules |
+| `import_notes.py` | assumptions and gaps of an import |
 | `sources.py` | choice of the reader of an inventory |
 | `to_scenario/` | from an inventory to a scenario |
 | `telemetry.py`, `telemetry_table.py` | the common table of measurements; as frames and files |
@@ -20,10 +21,11 @@
 | `prometheus_series.py` | shared by both readers: entity and metric of a series |
 | `page.py` | pages that hypertwin wrote |
 | `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers by system |
-| `outside.py` | bounded reading, safe numbers and names |
+| `outside.py` | bounded reading, safe numbers and names, refusals |
 | `text_log.py`, `json_stream.py` | shared by readers of text logs; JSON larger than memory |
 | `cpu_series.py` | CPU of a VM or host over weeks, as means of equal steps |
-| `export_files.py`, `json_fields.py` | shared by readers of exports in several files, and of API responses |
+| `export_files.py` | shared by readers of exports in several files |
+| `json_fields.py`, `field_table.py` | shared by readers of API responses: values in any form; tables of fields |
 | `address.py` | addresses and passwords |
 | `http_json.py` | a JSON API over HTTPS: bounded responses, missing ones noted |
 | `tls.py` | encrypted connections, and the certificates that they trust |

@@ -46,17 +46,17 @@ def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = 
     """
     allowed = allowed or " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
     if not text.isprintable():
-        _refuse("an address with an unprintable character", allowed, "type it in UTF-8, without control characters")
+        refuse("an address with an unprintable character", allowed, "type it in UTF-8, without control characters")
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        _refuse("an invalid address", allowed, "check host and port")
+        refuse("an invalid address", allowed, "check host and port")
     if parts.password is not None:
         hint = f"leave it out: set {PASSWORD_VARIABLE} in the environment, or type it when asked"
-        _refuse(f"{parts.scheme}://...@...: an address with a password", allowed, hint)
+        refuse(f"{parts.scheme}://...@...: an address with a password", allowed, hint)
     if parts.scheme not in schemes or not (parts.hostname or local) or parts.fragment:
-        _refuse("an invalid address", allowed, "check scheme and host")
+        refuse("an invalid address", allowed, "check scheme and host")
     user = unquote(parts.username or "")
     return Address(parts.scheme, parts.hostname or "", port, user, parts.path.rstrip("/"), parts.query)
 
@@ -83,10 +83,11 @@ def password(address: Address) -> str:
         return given
     if not sys.stdin.isatty():
         hint = f"set {PASSWORD_VARIABLE} in the environment"
-        _refuse(f"{address}: no password", f"a password in {PASSWORD_VARIABLE} or a terminal to ask at", hint)
+        refuse(f"{address}: no password", f"a password in {PASSWORD_VARIABLE} or a terminal to ask at", hint)
     what = f"password of {address.user} at" if address.user else "API key for"
     return getpass.getpass(f"{what} {address.host}: ")
 
 
-def _refuse(value: str, allowed: str, hint: str) -> NoReturn:
+def refuse(value: str, allowed: str, hint: str) -> NoReturn:
+    """Raise the SourceError for an address, or an option of one. The value must be safe to show."""
     fail("bad-address", "", value, allowed, hint)

@@ -63,7 +63,7 @@ class Pairs:
         self._seen = pl.concat([self._seen, part.select(code.unique()).to_series()]).unique()
         if len(self._seen) > self._most:
             allowed = f"at most {self._most:,} entities times metrics"
-            outside.refuse(source, "", "more", allowed, "give fewer files at a time", "source-too-large")
+            outside.Source(source).too_large("more", allowed, "give fewer files at a time")
 
 
 def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:

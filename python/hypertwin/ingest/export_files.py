@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.outside import refuse
+from hypertwin.ingest.outside import Source
 
 MOST_FILES = 1_000
 MOST_BYTES = 16 * 2**20
@@ -40,13 +40,13 @@ def contents(sources: Sequence[str], hint: str, suffixes: Sequence[str] = JSON) 
     for source in map(Path, sources):
         paths += below(source, suffixes) if outside.is_folder(source) else [source]
     if len(paths) > MOST_FILES:
-        refuse(sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", hint, "source-too-large")
+        Source(sources[0]).too_large(f"{len(paths)} files", f"at most {MOST_FILES}", hint)
     left = MOST_ALL_BYTES
     for path in paths:
         data = outside.read_bytes(path, MOST_BYTES)
         left -= len(data)
         if left < 0:
-            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", hint, "source-too-large")
+            Source(path).too_many(MOST_ALL_BYTES, "bytes in all", hint=hint)
         yield path, data
 
 

@@ -85,5 +85,5 @@ def read(source: str) -> Reading:
         known = ", ".join([*(candidate.name for candidate in FORMATS), *(f"{scheme}://" for scheme in REMOTE)])
         hint = "check that the file has its header and is in English"
         value = "a file that no reader recognises"
-        outside.refuse(address.shown(source), "", value, f"one of: {known}", hint, "unknown-source")
+        outside.Source(address.shown(source)).refuse(value, f"one of: {known}", hint, "unknown-source")
     return found.read(path)

@@ -86,6 +86,7 @@ class Client:
         """Bytes of all responses."""
         self.stopped = threading.Event()
         """Set after an error or an interrupt, which ends all threads."""
+        self.source = outside.Source(address, self.service.hint)
         self._context = trust.context(str(address))
         self._local = threading.local()
         self._open: list[PinnedConnection] = []
@@ -95,7 +96,7 @@ class Client:
         """Return the secret for the address. Raises SourceError unless it is printable ASCII."""
         secret = addresses.password(self.address)
         if not secret.isascii() or not secret.isprintable() or not secret:
-            outside.refuse(str(self.address), "", "a secret that cannot be sent", "printable ASCII", hint)
+            self.source.refuse("a secret that cannot be sent", "printable ASCII", hint)
         return secret
 
     def miss(self, kind: str, reason: str) -> None:
@@ -123,8 +124,8 @@ class Client:
         try:
             return parse()
         except SourceError as error:
-            value, allowed = "a response in the wrong form", f"JSON of the {self.service.api}"
-            outside.refuse(str(self.address), path, value, allowed, self.service.hint, error.code)
+            form = f"JSON of the {self.service.api}"
+            self.source.at(path).refuse("a response in the wrong form", form, code=error.code)
 
     def request(
         self, path: str, body: str | None = None, *, method: str = "", headers: Mapping[str, str] | None = None
@@ -206,15 +207,14 @@ class Client:
             if time.monotonic() > end:
                 raise TimeoutError
             if size > MAX_BYTES:
-                allowed = f"at most {MAX_BYTES} bytes"
                 hint = f"check that it is a {self.service.server}"
-                outside.refuse(str(self.address), path, "a larger response", allowed, hint, "source-too-large")
+                self.source.at(path).too_large("a larger response", f"at most {MAX_BYTES} bytes", hint)
         response.close()
         with self._lock:
             self.taken += size
             if self.taken > MAX_ALL_BYTES:
                 allowed = f"at most {MAX_ALL_BYTES} bytes of all responses"
-                outside.refuse(str(self.address), path, "more", allowed, "import a dump", "source-too-large")
+                self.source.at(path).too_large("more", allowed, "import a dump")
         return b"".join(parts)
 
     def _close(self) -> None:

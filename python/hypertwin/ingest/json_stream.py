@@ -96,14 +96,13 @@ class JsonStream:
             self._refuse(str(error))
         if len(self._text) - self._at > MOST_VALUE:
             hint = "with fio: group_reporting, and json instead of json+"
-            allowed = f"JSON values of {MOST_VALUE} characters"
-            outside.refuse(self.path, "", "a longer value", allowed, hint, "source-too-large")
+            outside.Source(self.path).too_large("a longer value", f"JSON values of {MOST_VALUE} characters", hint)
         if not self._more(max(CHUNK_BYTES, len(self._text))):
             self.was_cut = True
         return self.was_cut
 
     def _refuse(self, said: str) -> None:
-        outside.refuse(self.path, "", said, "JSON as the tool writes it", "use the complete, unedited file")
+        outside.Source(self.path).refuse(said, "JSON as the tool writes it", "use the complete, unedited file")
 
     def _more(self, size: int) -> bool:
         """Read more text. Return false at the end of the text."""

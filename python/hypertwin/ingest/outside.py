@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 import math
 import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -45,11 +46,38 @@ class Gap:
     """Results that need it, in a few words: `limits`, `remote memory`."""
 
 
-def refuse(
-    file: str | Path, where: str, value: str, allowed: str, hint: str, code: str = "bad-source", line: int | None = None
-) -> NoReturn:
-    """Raise the `SourceError` of this code. `where` is a column, key or section, `value` is shortened here."""
-    fail(code, where, short(value) or "nothing", allowed, hint, str(file), line)
+@dataclass(frozen=True)
+class Source:
+    """Input from outside, or a part of it: the place that an error names."""
+
+    name: object
+    """Path of a file, or address without credentials."""
+    hint: str = ""
+    """Advice of errors that have no other one."""
+    part: str = ""
+    """Column, key or section, or an empty string for the whole."""
+    line: int | None = None
+
+    def at(self, part: str) -> Source:
+        """Return the place of a column, key or section in this one."""
+        return replace(self, part=f"{self.part}/{part}" if self.part else part)
+
+    def refuse(self, value: object, allowed: str, hint: str = "", code: str = "bad-source") -> NoReturn:
+        """Raise the `SourceError` of this code. The value is shortened."""
+        shown = short(str(value)) or "nothing"
+        fail(code, self.part, shown, allowed, hint or self.hint, str(self.name), self.line)
+
+    def lacks(self, value: object, allowed: str, hint: str = "") -> NoReturn:
+        """Raise the error for required data that are not there."""
+        self.refuse(value, allowed, hint, "source-lacks")
+
+    def too_large(self, value: object, allowed: str, hint: str = "") -> NoReturn:
+        """Raise the error for more data than any real source has."""
+        self.refuse(value, allowed, hint, "source-too-large")
+
+    def too_many(self, most: int, what: str = "", hint: str = "") -> NoReturn:
+        """Raise the error for more than `most` things, or bytes."""
+        self.too_large(f"more than {most} {what}".rstrip(), "fewer", hint)
 
 
 @contextmanager
@@ -66,15 +94,14 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield raw
     except FileNotFoundError:
-        refuse(path, "", "no such file", allowed, "check the name", "file-not-found")
+        Source(path).refuse("no such file", allowed, "check the name", "file-not-found")
     except reading.NotAFileError as error:
         hint = "name the file in it" if path.is_dir() else "write it to a file first"
-        refuse(path, "", str(error.strerror), allowed, hint, "not-a-file")
+        Source(path).refuse(error.strerror, allowed, hint, "not-a-file")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        refuse(path, "", str(error), "a whole gzip file", "copy it again: it seems cut off")
+        Source(path).refuse(error, "a whole gzip file", "copy it again: it seems cut off")
     except OSError as error:
-        reason = error.strerror or str(error)
-        refuse(path, "", reason, allowed, "check the name and permissions", "unreadable-file")
+        Source(path).refuse(error.strerror or error, allowed, "check the name and permissions", "unreadable-file")
 
 
 class _Unpacked(io.RawIOBase):
@@ -93,9 +120,7 @@ class _Unpacked(io.RawIOBase):
         self._size += got
         if self._size > FREE_UNPACKED and self._size > MOST_RATIO * self._packed.tell():
             allowed = f"at most {MOST_RATIO} bytes from each"
-            refuse(
-                self._path, "", "gzip that unpacks to much more", allowed, "check that it is a log", "source-too-large"
-            )
+            Source(self._path).too_large("gzip that unpacks to much more", allowed, "check that it is a log")
         return got
 
 
@@ -105,6 +130,15 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
+
+
+def entries(folder: Path, most: int) -> list[Path]:
+    """Return at most `most` files and folders in a folder, sorted. Refuses a folder that cannot be read."""
+    try:
+        return sorted(itertools.islice(folder.iterdir(), most))
+    except OSError as error:
+        hint = "check its permissions"
+        Source(folder).refuse(error.strerror or error, "a readable folder", hint, "unreadable-file")
 
 
 def head(path: Path) -> bytes:
@@ -124,14 +158,8 @@ def read_bytes(path: Path, most: int) -> bytes:
     with opened(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
-        refuse(
-            path,
-            "",
-            f"more than {most} bytes",
-            f"at most {most} bytes",
-            "check that it is the right file",
-            "source-too-large",
-        )
+        hint = "check that it is the right file"
+        Source(path).too_large(f"more than {most} bytes", f"at most {most} bytes", hint)
     return data
 
 
@@ -149,15 +177,13 @@ def parsed(data: bytes, path: str | Path) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        refuse(path, "", f"no JSON: {error.msg}", allowed, "export the file again", line=error.lineno)
+        Source(path, line=error.lineno).refuse(f"no JSON: {error.msg}", allowed, "export the file again")
     except UnicodeDecodeError:
-        refuse(path, "", "not UTF-8", allowed, "check that it is text")
+        Source(path).refuse("not UTF-8", allowed, "check that it is text")
     except RecursionError:
-        refuse(
-            path, "", "nested too deeply", "at most a few levels", "check that it is the right file", "source-too-large"
-        )
+        Source(path).too_large("nested too deeply", "at most a few levels", "check that it is the right file")
     except ValueError as error:  # a number of thousands of digits, NaN
-        refuse(path, "", str(error), allowed, "export the file again")
+        Source(path).refuse(error, allowed, "export the file again")
 
 
 def _no_number(text: str) -> NoReturn:
@@ -173,7 +199,7 @@ def text_lines(path: Path) -> Iterator[str]:
             number += 1
             if len(line) > MOST_LINE_BYTES:
                 allowed = f"lines of at most {MOST_LINE_BYTES} bytes"
-                refuse(path, "", "a longer line", allowed, "check that it is text", "source-too-large", number)
+                Source(path, line=number).too_large("a longer line", allowed, "check that it is text")
             text = line.decode("utf-8", "replace").rstrip("\r\n")
             yield text.removeprefix("\ufeff") if number == 1 else text
 

@@ -30,7 +30,7 @@ def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
     found = _DATA.search(page)
     end = page.find(b"</script", found.end()) if found else -1
     if found is None or end < 0:
-        outside.refuse(path, "", "a page without data", allowed, "use a complete page of hypertwin", "no-result")
+        outside.Source(path).refuse("a page without data", allowed, "use a complete page of hypertwin", "no-result")
     text = page[found.end() : end]
     if b'data-encoding="deflate"' not in found[0]:
         return text
@@ -38,11 +38,11 @@ def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
     try:
         unpacked = unpacker.decompress(base64.b64decode(text.strip(), validate=True), MOST_BYTES)
     except (binascii.Error, zlib.error) as error:
-        outside.refuse(path, "page data", str(error), "whole data", "copy it again: it seems cut off")
+        outside.Source(path).at("page data").refuse(error, "whole data", "copy it again: it seems cut off")
     if not unpacker.eof:
         cut = not unpacker.unconsumed_tail
         value = "cut off" if cut else f"more than {MOST_BYTES} bytes"
-        outside.refuse(path, "page data", value, f"whole data of at most {MOST_BYTES} bytes", "copy it again")
+        outside.Source(path).at("page data").refuse(value, f"whole data of at most {MOST_BYTES} bytes", "copy it again")
     return unpacked
 
 
@@ -50,7 +50,7 @@ def made(path: Path) -> Made:
     """Return origin of a page, from its own data. Raises SourceError if the file is not a page, or has no origin."""
     content = outside.read_bytes(path, MOST_BYTES)
     if not is_page(content):
-        outside.refuse(path, "", "a file that is not HTML", ALLOWED, "name a page", "no-result")
+        outside.Source(path).refuse("a file that is not HTML", ALLOWED, "name a page", "no-result")
     document = outside.parsed(data(path, content), path)
     said = document.get("made") if isinstance(document, dict) else None
     if not isinstance(said, dict):
@@ -89,4 +89,6 @@ def _texts(path: Path, place: str, said: Any) -> list[str]:
 
 
 def _malformed(path: Path, place: str, value: Any) -> NoReturn:
-    outside.refuse(path, place, str(value)[:80], "what hypertwin writes there", "was the page changed? copy it again")
+    outside.Source(path).at(place).refuse(
+        str(value)[:80], "what hypertwin writes there", "was the page changed? copy it again"
+    )

@@ -83,6 +83,7 @@ def _frames(path: Path, notes: list[str]) -> Iterator[pl.DataFrame]:
 def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
     """Yield the rows of a file as plain columns, times as microseconds since 1970. Raises SourceError."""
     program = "from hypertwin.ingest import parquet_table; parquet_table.unpack()"
+    source = outside.Source(path, _HINT)
     settings = {"PYTHONPATH": os.pathsep.join(sys.path), "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
     # without memory for one more thread, polars' allocator would try again for ever
     settings["_RJEM_MALLOC_CONF"] = "background_thread:false"
@@ -109,16 +110,13 @@ def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
             said.seek(0)
             told = said.read(MOST_REASON).decode("utf-8", "replace")
             if not starved and (process.wait() >= 0 or "memory allocation" not in told):
-                outside.refuse(
-                    path, "", outside.name(told.partition("\n")[0]) or "no end of it", "a whole Parquet file", _HINT
-                )
-            allowed = f"at most {MOST_MEMORY // 2**20} MiB"
-            outside.refuse(path, "", "pages that unpack to too much", allowed, _HINT, "source-too-large")
+                source.refuse(outside.name(told.partition("\n")[0]) or "no end of it", "a whole Parquet file")
+            source.too_large("pages that unpack to too much", f"at most {MOST_MEMORY // 2**20} MiB")
     outcome = json.loads(ended)
     if "columns" in outcome:
-        outside.refuse(path, "columns", outside.name(outcome["columns"]), _COLUMNS, _HINT)
+        source.at("columns").refuse(outside.name(outcome["columns"]), _COLUMNS)
     if "broken" in outcome:
-        outside.refuse(path, "", outside.name(outcome["broken"]), "a whole Parquet file", _HINT)
+        source.refuse(outside.name(outcome["broken"]), "a whole Parquet file")
 
 
 def _next(process: subprocess.Popen[bytes], out: IO[bytes]) -> bytes:
@@ -210,7 +208,7 @@ class _Checks:
     """Checks that rows of a file belong to the table. Remembers known names."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.source = outside.Source(path, _HINT)
         self.entities: set[str] = set()
         self.characters = 0
         self.metrics: set[tuple[str, str]] = set()
@@ -219,28 +217,26 @@ class _Checks:
     def checked(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a part of the file as a frame of the table. Refuses parts that no reader would write."""
         if frame.select(pl.col("entity", "metric", "value", "unit").has_nulls()).row(0) != (False,) * 4:
-            outside.refuse(self.path, "", "a row without entity, metric, value or unit", "rows that have them", _HINT)
+            self.source.refuse("a row without entity, metric, value or unit", "rows that have them")
         if not frame["value"].is_finite().all():
-            outside.refuse(self.path, "value", "infinite or no number", "finite numbers", _HINT)
+            self.source.at("value").refuse("infinite or no number", "finite numbers")
         times = frame["time"].drop_nulls()
         if not times.is_between(0, telemetry.LAST_TIME_US).all():
-            outside.refuse(self.path, "time", "before 1970 or after 2199", "times of measurements", _HINT)
+            self.source.at("time").refuse("before 1970 or after 2199", "times of measurements")
         for path in set(frame["entity"].unique()) - self.entities:
             if not is_entity(path):
-                allowed = "kinds and names in turn, as host/esx1/vm/db"
-                outside.refuse(self.path, "entity", outside.name(path), allowed, _HINT)
+                self.source.at("entity").refuse(outside.name(path), "kinds and names in turn, as host/esx1/vm/db")
             self.entities.add(path)
             self.characters += len(path)
         if len(self.entities) > MOST_ENTITIES or self.characters > MOST_ENTITY_CHARACTERS:
             value = f"{len(self.entities)} entities or more, with {self.characters} characters"
             allowed = f"at most {MOST_ENTITIES}, with at most {MOST_ENTITY_CHARACTERS} characters"
-            outside.refuse(self.path, "entity", value, allowed, _HINT, "source-too-large")
+            self.source.at("entity").too_large(value, allowed)
         for metric, unit in set(frame.select("metric", "unit").unique().iter_rows()) - self.metrics:
             if metric not in METRICS:
                 self.unknown.add(outside.name(metric))
             elif METRICS[metric].unit != unit:
-                allowed = METRICS[metric].unit or "no unit"
-                outside.refuse(self.path, f"unit of {metric}", outside.name(unit), allowed, _HINT)
+                self.source.at(f"unit of {metric}").refuse(outside.name(unit), METRICS[metric].unit or "no unit")
             else:
                 self.metrics.add((metric, unit))
         if self.unknown:

@@ -80,7 +80,7 @@ def read(text: str) -> Reading:
         if not found:
             probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
             hint = "ask for another time with ?start=...&end=..., or see what is scraped at /targets"
-            outside.refuse(str(where), "series", "no known series", f"one of: {probes}", hint, "source-lacks")
+            outside.Source(where).at("series").lacks("no known series", f"one of: {probes}", hint)
         plans = [_plan(server, client, window, exporter, present, notes) for exporter in found]
         systems = Systems()
         if NODE.probe in present:
@@ -135,7 +135,7 @@ def _window(where: Address) -> Window:
 
 
 def _bad(where: Address, what: str, allowed: str) -> NoReturn:
-    outside.refuse(str(where), what, "not understood", allowed, "quote the address in a shell", "bad-address")
+    outside.Source(where).at(what).refuse("not understood", allowed, "quote the address in a shell", "bad-address")
 
 
 def _time(where: Address, key: str, text: str) -> float:
@@ -264,7 +264,7 @@ class _Server:
 
     def _refuse(self, value: str, allowed: str, code: str = "bad-source") -> NoReturn:
         hint = 'check that it is a Prometheus server, or ask for less with ?match=instance="..." or a longer step'
-        outside.refuse(str(self._where), "answer", value, allowed, hint, code)
+        outside.Source(self._where).at("answer").refuse(value, allowed, hint, code)
 
     def refuse_size(self, what: str) -> NoReturn:
         """Refuse a response with more of something than any real server has."""

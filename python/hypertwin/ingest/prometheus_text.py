@@ -126,9 +126,7 @@ def scrapes(path: Path, instance: str) -> Iterator[Scrape]:
         last = name
         now.count += 1
         if now.count > MOST_SAMPLES:
-            outside.refuse(
-                path, "", f"more than {MOST_SAMPLES} samples", "fewer", "use one scrape per part", "source-too-large"
-            )
+            outside.Source(path).too_many(MOST_SAMPLES, "samples", hint="use one scrape per part")
         if time is None and name == TIME and 0 < value < LAST_S:
             time = value
         if time is not None:
@@ -161,6 +159,7 @@ class _Frames:
 
     def __init__(self, path: Path, reading: Reading) -> None:
         self.path, self.reading = path, reading
+        self.source = outside.Source(path, "use scrapes of one cluster")
         self.systems = Systems()
         self.before: dict[str, Scrape] = {}
         """The last scrape of each instance."""
@@ -235,7 +234,7 @@ class _Frames:
         for owner in scrape.times:
             self.before[owner] = scrape
         if len(self.before) > MOST_INSTANCES:
-            self.refuse(f"more than {MOST_INSTANCES} instances")
+            self.source.too_many(MOST_INSTANCES, "instances")
         if self.waiting > PART_ROWS:
             yield from self.parts()
 
@@ -248,11 +247,8 @@ class _Frames:
                 self.rows += len(kept)
                 self.entities.update(kept["entity"].unique())
                 if len(self.entities) > MOST_ENTITIES:
-                    self.refuse(f"more than {MOST_ENTITIES} entities")
+                    self.source.too_many(MOST_ENTITIES, "entities")
                 yield kept.cast(dict(SCHEMA))  # type: ignore[arg-type]
-
-    def refuse(self, what: str) -> None:
-        outside.refuse(self.path, "", what, "fewer", "use scrapes of one cluster", "source-too-large")
 
     def finish(self) -> None:
         """Report missing figures. Refuses a source without any row."""
@@ -260,7 +256,7 @@ class _Frames:
         if not present or not self.rows:
             probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
             hint = "save all that the exporter answers at /metrics"
-            outside.refuse(self.path, "series", "no known series", f"one of: {probes}", hint, "source-lacks")
+            self.source.at("series").lacks("no known series", f"one of: {probes}", hint)
         absent = {q.series: q.costs for each in present for q in each.queries if q.series not in self.series}
         self.reading.gaps += [Gap(name, costs) for name, costs in absent.items()]
         if not self.pairs:

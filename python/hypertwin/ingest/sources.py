@@ -76,12 +76,11 @@ def read(sources: Sequence[str]) -> Inventory:
         found = next((candidate for candidate in READERS if candidate.recognises(head)), None)
     if found is None:
         known = ", ".join(candidate.name for candidate in READERS)
-        value = "a source that no reader recognises"
-        outside.refuse(
-            address.shown(first), "", value, f"one of: {known}", "check the file and its format", "unknown-source"
+        outside.Source(address.shown(first)).refuse(
+            "a source that no reader recognises", f"one of: {known}", "check the file and its format", "unknown-source"
         )
     for other in sources[1:]:
         if address.is_address(other) and other.partition("://")[0] not in found.schemes:
             hint = "import each kind of source separately"
-            outside.refuse(address.shown(other), "", "a source of a different kind", f"more of {found.name}", hint)
+            outside.Source(address.shown(other)).refuse("a source of a different kind", f"more of {found.name}", hint)
     return found.read(sources)

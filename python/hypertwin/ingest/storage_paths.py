@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Assumption
+from hypertwin.ingest.import_notes import ImportNotes
 
 POLICIES = {"VMW_PSP_RR": "round-robin", "VMW_PSP_FIXED": "fixed", "VMW_PSP_MRU": "most-recently-used"}
 """Policies of `arrays.NAME.paths` by their names in vSphere. Those of Linux have the same names, or none."""
@@ -24,20 +24,20 @@ _GROUP = re.compile(r"[|` -]{1,8}\+- policy='([a-z-]{1,40})[ ']", re.ASCII)
 _PATH = re.compile(r"[|` -]{1,8} [0-9#]{1,5}:[0-9#]{1,5}:[0-9#]{1,5}:[0-9#]{1,20} ", re.ASCII)
 
 
-def assumption(luns: Iterable[tuple[str, str, int]]) -> list[Assumption]:
-    """Return an assumption that counts LUNs by policy, from the name, policy and number of paths of each.
+def note(luns: Iterable[tuple[str, str, int]], notes: ImportNotes) -> None:
+    """Note the number of LUNs by policy, from the name, policy and number of paths of each, if any has several paths.
 
-    The result is empty if no LUN has several paths. A LUN of several hosts counts once for each policy.
+    A LUN of several hosts counts once for each policy.
     """
     policies = {(lun, policy): paths for lun, policy, paths in luns if lun and policy and paths > 1}
     if not policies:
-        return []
+        return
     counts = Counter(outside.name(POLICIES.get(policy.upper(), policy))[:40] for _, policy in policies)
     shown = ", ".join(f"{count} {policy}" for policy, count in counts.most_common(MAX_POLICIES))
     least, most = min(policies.values()), max(policies.values())
     paths = f"{least} to {most}" if most > least else str(most)
     text = f"{shown} ({paths} paths each): not imported; set arrays.NAME.paths.policy and per_lun"
-    return [Assumption("path policies of LUNs", text)]
+    notes.assumed(text, "path policies of LUNs")
 
 
 def multipath(text: str) -> Iterable[tuple[str, str, int]]:

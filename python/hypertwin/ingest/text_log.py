@@ -62,7 +62,7 @@ class Rows:
         if path is None:
             if len(self._paths) >= MOST_ENTITIES:
                 allowed = f"at most {MOST_ENTITIES} disks, interfaces and jobs"
-                outside.refuse(self.path, "", "more entities", allowed, "is the file what it says?", "source-too-large")
+                outside.Source(self.path).too_large("more entities", allowed, "is the file what it says?")
             cleaned = [outside.name(part) or "?" for part in parts]
             path = self._paths[parts] = telemetry.entity(*cleaned)
         self.metrics.add(metric)
@@ -117,7 +117,7 @@ class Rows:
             self.note(f"{self.unreadable} lines or values that cannot be read are left out")
         if not self.metrics:
             hint = "check that the output is complete, in English, and has at least two samples"
-            outside.refuse(self.path, "", "no measurements", "at least one", hint, "source-lacks")
+            outside.Source(self.path).lacks("no measurements", "at least one", hint)
         if self._rows:
             yield self.take()
 

@@ -39,8 +39,9 @@ class Trust:
         try:
             context = ssl.create_default_context(cafile=self.ca)
         except (OSError, ssl.SSLError):
-            allowed = "a file with certificates (PEM)"
-            outside.refuse(shown, "ca", "a file without certificates", allowed, "check the file", "bad-address")
+            outside.Source(shown).at("ca").refuse(
+                "a file without certificates", "a file with certificates (PEM)", "check the file", "bad-address"
+            )
         if self.insecure or self.fingerprint:  # a fingerprint is checked after the handshake
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -86,7 +87,7 @@ def changed(error: OtherCertificateError) -> str:
 
 def refuse_option(value: str, allowed: str, hint: str) -> None:
     """Raise a SourceError for this value of an address."""
-    outside.refuse("", "", value, allowed, hint, "bad-address")
+    outside.Source("").refuse(value, allowed, hint, "bad-address")
 
 
 def _switch(text: str) -> bool:

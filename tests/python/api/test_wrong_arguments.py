@@ -138,8 +138,7 @@ def test_the_command_line_names_options_for_arguments(cli, tiny):
         (("density", tiny, "--vm", "web", "--slo", "ready_pct<5", "--min", 3, "--max", 2), "choose --min <= --max"),
         (("plan", "evacuate", tiny), "error: nothing given [one-of]\n  allowed: a host, or --rolling for all of them"),
     ):
-        done = cli(*words)
-        assert done.returncode == 2
+        done = cli(*words, exits=2)
         assert said in done.stderr
 
 

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypertwin.ingest.storage_paths import assumption, multipath
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.outside import Source
+from hypertwin.ingest.storage_paths import multipath, note
+
+
+def assumption(luns):
+    notes = ImportNotes(Source("export"))
+    note(luns, notes)
+    return notes.assumptions()
+
 
 MULTIPATH = """\
 mpatha (3600a098038304179392b4d6c6e2f4b62) dm-5 NETAPP  ,LUN C-Mode

@@ -97,8 +97,7 @@ def test_the_command_writes_parquet_and_csv(cli: Cli, table: Path, tmp_path: Pat
     assert done.stderr.splitlines()[0] == f"{table.name} (table): 30 rows"
     assert "60 rows, 2 entities, 3 metrics, 2026-01-01T00:00:00+00:00 to 2026-01-01T00:03:00+00:00" in done.stderr
     assert pl.read_parquet(out).height == 60
-    done = cli("telemetry", out, "-o", tmp_path / "out.csv", "--format", "csv")
-    assert done.returncode == 0
+    cli("telemetry", out, "-o", tmp_path / "out.csv", "--format", "csv", exits=0)
     lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert lines[:2] == ["time,entity,metric,value,unit", "2026-01-01T00:00:00.000000+0000,host/esx1,usage_pct,50.0,%"]
     assert len(lines) == 61
@@ -106,8 +105,7 @@ def test_the_command_writes_parquet_and_csv(cli: Cli, table: Path, tmp_path: Pat
 
 
 def test_without_a_file_the_command_shows_figures(cli: Cli, table: Path) -> None:
-    done = cli("telemetry", table, "--explain")
-    assert done.returncode == 0
+    done = cli("telemetry", table, "--explain", exits=0)
     assert "ready 28 % summed over 4 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)" in done.stdout
     assert "ready_sum_pct" in done.stdout
     found = json.loads(cli("telemetry", table, "--format", "json").stdout)
@@ -118,8 +116,7 @@ def test_without_a_file_the_command_shows_figures(cli: Cli, table: Path) -> None
 
 @pytest.mark.parametrize("arguments", [("--format", "csv"), ("--format", "table", "-o", "x.csv"), ("-o", "no/x.csv")])
 def test_options_that_contradict_each_other(cli: Cli, table: Path, arguments: tuple[str, ...]) -> None:
-    done = cli("telemetry", table, *arguments)
-    assert done.returncode == 2
+    done = cli("telemetry", table, *arguments, exits=2)
     assert done.stderr.startswith("error: ")
 
 

@@ -146,8 +146,7 @@ def test_what_is_refused(cli, tmp_path, monkeypatch):
         (("--size", "1MiB"), "16 MiB to 1 TiB"),
         (("--size", "much"), "bad-quantity"),
     ):
-        made = cli("lab", "disk", *arguments, "--out", tmp_path / "o")
-        assert made.returncode == 2
+        made = cli("lab", "disk", *arguments, "--out", tmp_path / "o", exits=2)
         assert said in made.stderr
     there = tmp_path / "bin" / "fio"  # which is never called
     there.parent.mkdir()

@@ -149,15 +149,13 @@ def test_the_times_do_not_depend_on_threads_or_on_the_store(tmp_path: Any) -> No
 
 
 def test_where_nothing_more_could_be_tried_the_table_says_so(cli: Cli) -> None:
-    overloaded = cli("simulate", "-", input=station(1.3).to_yaml())
-    assert overloaded.returncode == 0
+    overloaded = cli("simulate", "-", input=station(1.3).to_yaml(), exits=0)
     assert "A run of half this length found the same growth" in " ".join(overloaded.stdout.split())
     assert "arrivals exceed completions by" in overloaded.stdout
 
 
 def test_a_time_that_is_no_time_is_refused(cli: Cli) -> None:
-    refused = cli("simulate", "-", "--duration", "automatic", input=station(0.5).to_yaml())
-    assert refused.returncode == 2
+    refused = cli("simulate", "-", "--duration", "automatic", input=station(0.5).to_yaml(), exits=2)
     assert "auto, or a duration" in refused.stderr
 
 

@@ -355,8 +355,9 @@ def raised() -> Iterator[tuple[str, str]]:
                 case ast.Call(func=ast.Name(id="fail" | "Mistake"), args=[ast.Constant(value=str(code)), *_]):
                     yield code, file.name
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "refuse" in name:
-                    given = [*node.args[5:], *(each.value for each in node.keywords if each.arg == "code")]
-                    yield from ((each.value, file.name) for each in given if isinstance(each, ast.Constant))
+                    given = [*node.args[3:], *(each.value for each in node.keywords if each.arg == "code")]
+                    texts = (str(each.value) for each in given if isinstance(each, ast.Constant))
+                    yield from ((text, file.name) for text in texts if re.fullmatch("[a-z-]+", text))
                 case ast.Assign(targets=[ast.Name(id="code")], value=ast.Constant(value=str(code))):
                     yield code, file.name
                 case ast.AnnAssign(target=ast.Name(id="code"), value=ast.Constant(value=str(code))):

@@ -153,8 +153,7 @@ def test_numbers_of_the_scenario_are_not_rounded(core):
 
 
 def test_live_is_for_a_page(cli, tiny):
-    done = cli("simulate", str(tiny), "--live")
-    assert done.returncode == 2
+    done = cli("simulate", str(tiny), "--live", exits=2)
     assert "--report FILE.html" in done.stderr
 
 

@@ -111,7 +111,7 @@ def batched(samples):
 def test_changes_of_load_are_moments_of_the_page(cli, tiny, tmp_path):
     steps = "load_steps: [{at: 2 s, factor: 3}, {at: 0.05 min, factor: 0.5}]"
     tiny.write_text(tiny.read_text().replace("db: {", f"db: {{{steps}, "))
-    assert cli("simulate", tiny, "--report", "page.html").returncode == 0
+    cli("simulate", tiny, "--report", "page.html", exits=0)
     page = data((tmp_path / "page.html").read_text())
     assert page["beside"]["load_steps"] == [
         {"at_s": 2, "text": "load of db × 3"},
@@ -121,8 +121,7 @@ def test_changes_of_load_are_moments_of_the_page(cli, tiny, tmp_path):
 
 def test_ports_that_fail_and_return_are_told_with_their_times_and_are_moments_of_the_page(cli, tmp_path):
     example = ROOT / "scenarios" / "san-paths.yaml"
-    done = cli("simulate", example, "--explain", "--replications", "1", "--report", "page.html")
-    assert done.returncode == 0, done.stderr
+    done = cli("simulate", example, "--explain", "--replications", "1", "--report", "page.html", exits=0)
     assert "1 s: esx/port-1 fails.\n2 s: esx/port-1 returns.\n" in done.stdout
     assert "\n* not steady: esx/port-1 fails during the measurement.\n" in done.stdout
     assert data((tmp_path / "page.html").read_text())["beside"]["load_steps"] == [

@@ -218,8 +218,7 @@ def test_sums_and_means_of_a_group_are_told_apart(tiny_result, tiny_point):
 
 
 def test_the_command_shows_what_is_named(cli, tiny):
-    done = cli("simulate", tiny, "--show", "hosts,vms", "--show", "hosts")
-    assert done.returncode == 0
+    done = cli("simulate", tiny, "--show", "hosts,vms", "--show", "hosts", exits=0)
     assert (done.stdout.count("Hosts\n"), done.stdout.count("VMs\n")) == (1, 1)
     for arguments, said in (
         (

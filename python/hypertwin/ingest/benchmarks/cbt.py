@@ -97,12 +97,7 @@ def tests(folder: Path, rows: Rows | None = None) -> list[Test]:
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
     """Yield the files of a folder and of those below, sorted, without links."""
-    try:
-        entries = sorted(itertools.islice(folder.iterdir(), MAX_FILES))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        outside.refuse(folder, "", reason, "a readable folder", "check its permissions", "unreadable-file")
-    for entry in entries:
+    for entry in outside.entries(folder, MAX_FILES):
         if entry.is_symlink():
             continue
         if entry.is_dir():

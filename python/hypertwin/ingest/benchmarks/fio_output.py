@@ -170,7 +170,7 @@ def _json_report(rows: Rows, report: object) -> Iterator[Job]:
     listed = _mappings(report.get("jobs")) or _mappings(report.get("client_stats"))
     if len(listed) > MOST_JOBS:
         hint = "set group_reporting"
-        outside.refuse(rows.path, "jobs", f"{len(listed)} jobs", f"at most {MOST_JOBS}", hint, "source-too-large")
+        outside.Source(rows.path).at("jobs").too_large(f"{len(listed)} jobs", f"at most {MOST_JOBS}", hint)
     for entry in listed:
         job = _json_job(rows, entry, time)
         options = {"global": _mapping(report.get("global options")), job.name: _mapping(entry.get("job options"))}

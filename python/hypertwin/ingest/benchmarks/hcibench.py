@@ -73,8 +73,8 @@ def summaries(path: Path) -> list[Path]:
         beside = path.parent / f"{path.resolve().name}{RESULT}"
         return found or [beside] * beside.is_file()
     except OSError as error:
-        outside.refuse(
-            path, "", error.strerror or str(error), "a readable folder", "check its permissions", "unreadable-file"
+        outside.Source(path).refuse(
+            error.strerror or str(error), "a readable folder", "check its permissions", "unreadable-file"
         )
 
 

@@ -87,7 +87,7 @@ def read(paths: Sequence[Path]) -> tuple[list[IoPoint], list[str]]:
         found = list(itertools.islice(files(path), MOST_FILES))
         if not found:
             allowed = "JSON of fio (--output-format=json), or results of HCIBench, Vdbench or CBT"
-            outside.refuse(path, "", "a folder without results", allowed, "name the folder they are in", "source-lacks")
+            outside.Source(path).lacks("a folder without results", allowed, "name the folder they are in")
         archived = cbt.tests(path) if outside.is_folder(path) else []
         for file in [] if archived else found:
             rows = Rows(file, ("benchmark", "vdbench"))
@@ -98,20 +98,14 @@ def read(paths: Sequence[Path]) -> tuple[list[IoPoint], list[str]]:
             points.append(_of_cbt(rows, test))
             notes += rows.notes
         if len(points) > MOST_POINTS:
-            allowed = f"at most {MOST_POINTS}"
-            outside.refuse(path, "", "more points", allowed, "average those that are alike", "source-too-large")
+            outside.Source(path).too_large("more points", f"at most {MOST_POINTS}", "average those that are alike")
     if not points:
-        value, hint = "no job that did I/O", "is the run complete?"
-        outside.refuse(paths[0], "", value, "at least one job with IOPS", hint, "source-lacks")
+        outside.Source(paths[0]).lacks("no job that did I/O", "at least one job with IOPS", "is the run complete?")
     return points, list(dict.fromkeys(notes))
 
 
 def _json_files(folder: Path) -> Iterable[Path]:
-    try:
-        entries = sorted(itertools.islice(folder.iterdir(), MOST_FILES))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        outside.refuse(folder, "", reason, "a readable folder", "check its permissions", "unreadable-file")
+    entries = outside.entries(folder, MOST_FILES)
     return [entry for entry in entries if entry.name.removesuffix(".gz").endswith(".json") and entry.is_file()]
 
 
@@ -129,7 +123,7 @@ def _of_fio(rows: Rows) -> Iterator[IoPoint]:
     jobs = list(itertools.islice(fio_output.json_jobs(rows.path, rows), fio_output.MOST_JOBS + 1))
     if not jobs:
         hint = "run fio with --output-format=json; its text and terse output lack the queue depth"
-        outside.refuse(rows.path, "", "no whole report in JSON", "JSON of fio", hint, "source-lacks")
+        outside.Source(rows.path).lacks("no whole report in JSON", "JSON of fio", hint)
     previous: Job | None = None
     for job in jobs:
         if previous is not None and _ran_together(previous, job):
@@ -194,7 +188,7 @@ def _figures(rows: Rows, job: Job) -> tuple[dict[str, float], float | None]:
 
 
 def _refuse(rows: Rows, job: Job, value: str, allowed: str, hint: str) -> NoReturn:
-    outside.refuse(rows.path, outside.name(job.name), value, allowed, hint)
+    outside.Source(rows.path).at(outside.name(job.name)).refuse(value, allowed, hint)
 
 
 # ---- HCIBench
@@ -207,20 +201,21 @@ def _of_hcibench(rows: Rows) -> Iterator[IoPoint]:
         return
     if len(summary.jobs) > 1:
         allowed, hint = "one job on one datastore", "run them one by one"
-        outside.refuse(rows.path, "JOB_NAME", f"{len(summary.jobs)} at the same time", allowed, hint)
+        outside.Source(rows.path).at("JOB_NAME").refuse(f"{len(summary.jobs)} at the same time", allowed, hint)
     disks, workload = _case(rows.path, case)
     ((names, found),) = summary.jobs.items()
     vms = summary.vms.get(names)
     if vms is None or not 1 <= vms <= hcibench.MOST_FILES:
-        hint = "use the complete summary"
-        outside.refuse(rows.path, "VMs", "missing" if vms is None else str(vms), "how many VMs took part", hint)
+        outside.Source(rows.path).at("VMs").refuse(
+            "missing" if vms is None else str(vms), "how many VMs took part", "use the complete summary"
+        )
     rows.note("the working set (ws) is a share of the disks, whose size a summary does not have: left as it is")
     yield IoPoint(case, rows.path, workload, _of_summary(rows, found, workload["read_pct"]), vms, disks)
 
 
 def _of_summary(rows: Rows, found: Mapping[str, float], read_pct: float) -> dict[str, float]:
     if found.get("iops", 0) <= 0:
-        outside.refuse(rows.path, "IOPS", "missing or 0", "more than 0", "is the run complete?", "source-lacks")
+        outside.Source(rows.path).at("IOPS").lacks("missing or 0", "more than 0", "is the run complete?")
     figures = {"iops": found["iops"]}
     directions = [name for name, share in (("read", read_pct), ("write", 100 - read_pct)) if share > 0]
     for name in directions:
@@ -248,7 +243,7 @@ def _case(path: Path, case: str) -> tuple[int, dict[str, Any]]:
         if not least <= told.get(key, -1) <= most:
             allowed = "a name such as fio-8vmdk-100ws-4k-70rdpct-100randompct-4threads-1511829572"
             hint = "name the load so, or put its figures into a CSV file"
-            outside.refuse(path, "", f"{case}, which does not say {key}", allowed, hint)
+            outside.Source(path).refuse(f"{case}, which does not say {key}", allowed, hint)
     return int(told["vmdk"]), {
         "arrivals": {"io": {"outstanding": int(told["threads"])}},
         "block": f"{int(told['block'])} B",
@@ -278,7 +273,7 @@ def _of_vdbench(rows: Rows) -> Iterator[IoPoint]:
             if not least <= load.get(key, -1) <= most:
                 said = f"{key} {load[key]:g}" if key in load else f"no {key}"
                 hint = "read flatfile.html, which has the load of each run"
-                outside.refuse(rows.path, name, said, f"{key} from {least} to {most}", hint)
+                outside.Source(rows.path).at(name).refuse(said, f"{key} from {least} to {most}", hint)
         yield IoPoint(name, rows.path, _vdbench_load(rows, load, run.figures), _of_run(run.figures, load["rdpct"]))
 
 
@@ -291,13 +286,8 @@ def _vdbench_load(rows: Rows, load: Mapping[str, float], found: Mapping[str, flo
         rows.note(f"a queue of {queued:.4g} I/Os with {threads} threads of each disk (SD) means {disks} disks")
     outstanding = threads * disks
     if outstanding > MAX_OUTSTANDING:
-        outside.refuse(
-            rows.path,
-            "queue_depth",
-            f"{queued:.4g}",
-            f"at most {MAX_OUTSTANDING}",
-            "check the file",
-            "source-too-large",
+        outside.Source(rows.path).at("queue_depth").too_large(
+            f"{queued:.4g}", f"at most {MAX_OUTSTANDING}", "check the file"
         )
     io: dict[str, Any] = {"outstanding": outstanding}
     rate = load.get("reqrate")
@@ -331,19 +321,19 @@ def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
     if len(volumes) > 1:
         hint = "copy the archive again, with the reports of all volumes"
         value = f"{min(volumes)} to {max(volumes)} reports of a client"
-        outside.refuse(test.folder, "", value, "the same number of each client", hint)
+        outside.Source(test.folder).refuse(value, "the same number of each client", hint)
     points: list[IoPoint] = []
     for report in itertools.chain.from_iterable(test.clients.values()):
         rows.path = report
         own = list(_of_fio(rows))
         if len(own) != 1:
-            outside.refuse(report, "", f"{len(own)} jobs with I/Os", "one job of fio", "run them one by one")
+            outside.Source(report).refuse(f"{len(own)} jobs with I/Os", "one job of fio", "run them one by one")
         points += own
     first = points[0]
     unlike = next((each for each in points if each.workload != first.workload), None)
     if unlike is not None:
         hint = "import each load by itself"
-        outside.refuse(unlike.file, "", "another load", f"the load of {first.file.name} at the same time", hint)
+        outside.Source(unlike.file).refuse("another load", f"the load of {first.file.name} at the same time", hint)
     total = sum(point.figures["iops"] for point in points)
     figures = {"iops": total}
     for key in first.figures:

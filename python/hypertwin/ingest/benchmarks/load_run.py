@@ -59,8 +59,7 @@ class Runs:
             self.rows.note("a run without a summary: it was ended, or has failed")
         self.count += 1
         if self.count >= MAX_RUNS:
-            hint = "split the file"
-            outside.refuse(self.rows.path, "", "more runs", f"at most {MAX_RUNS} runs", hint, "source-too-large")
+            outside.Source(self.rows.path).too_large("more runs", f"at most {MAX_RUNS} runs", "split the file")
         self.rows.root = ("benchmark", f"{self.name}#{self.count + 1}")
 
 

@@ -174,8 +174,7 @@ class Lines:
             self.rows.note(f"run {outside.name(run)} has no average with I/Os: it is left out")
             return
         if len(self.ended) >= MAX_RUNS:
-            hint = "split the file"
-            outside.refuse(self.rows.path, "", "more runs", f"at most {MAX_RUNS} runs", hint, "source-too-large")
+            outside.Source(self.rows.path).too_large("more runs", f"at most {MAX_RUNS} runs", "split the file")
         name = self._name(run, is_end=True)
         self.rows.root = ("benchmark", name)
         for metric, value in figures.items():

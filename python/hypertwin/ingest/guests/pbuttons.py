@@ -270,9 +270,7 @@ class _Perfmon:
             return
         if len(cells) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}"
-            outside.refuse(
-                self.rows.path, "perfmon", f"{len(cells)} counters", allowed, "record fewer", "source-too-large"
-            )
+            outside.Source(self.rows.path).at("perfmon").too_large(f"{len(cells)} counters", allowed, "record fewer")
         bias = _BIAS.match(cells[0])
         self.behind = timedelta(minutes=int(bias[1])) if bias else timedelta()
         if bias is None:

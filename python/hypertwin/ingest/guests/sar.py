@@ -215,9 +215,7 @@ class Lines:
         if self.names and names not in self.sections:
             if len(self.sections) >= MOST_SECTIONS:
                 hint = "check that it is text output of sar"
-                outside.refuse(
-                    self.rows.path, "", "more sections", f"at most {MOST_SECTIONS}", hint, "source-too-large"
-                )
+                outside.Source(self.rows.path).too_large("more sections", f"at most {MOST_SECTIONS}", hint)
             clock = Clock(self.day)
             self.sections[names] = (clock, [clock.at(seconds), None])
 
@@ -251,7 +249,7 @@ class Separated:
             self.names = line.split(";")[3:]
             if "[...]" in self.names or any(name.endswith("[...]") for name in self.names):
                 hint = "record with sadf -d, without -h"
-                outside.refuse(self.rows.path, "", "sadf -dh", "one device to a line", hint)
+                outside.Source(self.rows.path).refuse("sadf -dh", "one device to a line", hint)
         elif line and self.names:
             self._row(line.split(";"))
 
@@ -296,8 +294,8 @@ def _json_frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
             record.cpus = int(cpus[1]) if cpus and int(cpus[1]) else None
             for item in document.items():
                 if not isinstance(item, dict):
-                    outside.refuse(
-                        path, "statistics", str(item)[:80], "samples as sadf -j makes them", "record it again"
+                    outside.Source(path).at("statistics").refuse(
+                        str(item)[:80], "samples as sadf -j makes them", "record it again"
                     )
                 _json_item(rows, record, item)
                 if rows.full():

@@ -100,7 +100,7 @@ class Lines:
         if elsewhere := ELSEWHERE & set(names):
             allowed = "vmstat of Linux (procps), which has the columns swpd free buff cache"
             hint = "its columns mean other things on AIX, Solaris, HP-UX and BSD"
-            outside.refuse(self.rows.path, "vmstat", f"columns {' '.join(sorted(elsewhere))}", allowed, hint)
+            outside.Source(self.rows.path).at("vmstat").refuse(f"columns {' '.join(sorted(elsewhere))}", allowed, hint)
         width = next((at for at, name in enumerate(names) if name not in KNOWN), len(names))
         self.zone = " ".join(names[width:])[:40]
         self.fresh |= 0 < self.page < SHORTEST_PAGE

@@ -27,8 +27,8 @@ from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.hyperv import powershell
 from hypertwin.ingest.hyperv.powershell import HINT, Row
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
-    Assumption,
     Cluster,
     Demand,
     Host,
@@ -36,10 +36,9 @@ from hypertwin.ingest.inventory import (
     Snapshots,
     VirtualDisk,
     Vm,
-    grouped,
 )
 from hypertwin.ingest.json_fields import below, name, number, objects, text, whole
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Source
 
 ENDINGS = (".csv", ".json")
 MOST_CPUS = 16_384
@@ -123,9 +122,7 @@ class _HyperV:
 
     def __init__(self, found: Exported, source: str) -> None:
         self.found, self.source = found, source
-        self.gaps: dict[Gap, None] = {}
-        self.of_hosts: list[Assumption] = []
-        self.of_vms: list[Assumption] = []
+        self.notes = ImportNotes(Source(source, HINT))
         self.nodes = {_short(name(each)): each for each in found.nodes}
         self.metered = {self.key(each): each for each in found.metered}
         self.disks = {text(each.get("path")).casefold(): each for each in found.disks}
@@ -136,9 +133,10 @@ class _HyperV:
         hosts = {_short(host.name): host for each in self.found.hosts if (host := self.host(each)) is not None}
         if not hosts:
             value = f"{len(self.found.vms)} VMs, {len(self.found.hosts)} hosts with processors and memory"
-            refuse(self.source, "Get-VMHost", value, "the hosts, of Get-VMHost", HINT, "source-lacks")
+            self.notes.source.at("Get-VMHost").lacks(value, "the hosts, of Get-VMHost")
         vms = [self.vm(each, hosts) for each in self.found.vms if name(each) or name(each, "vmname")]
         self.find_gaps(vms)
+        self.note_restarts()
         clusters = dict.fromkeys(host.cluster for host in hosts.values() if host.cluster)
         unused = [
             *self.found.unused,
@@ -149,24 +147,25 @@ class _HyperV:
             "hyperv",
             list(hosts.values()),
             vms,
-            gaps=list(self.gaps),
-            assumptions=[*self.restarted(), *grouped("host", self.of_hosts), *grouped("VM", self.of_vms)],
+            gaps=self.notes.gaps,
+            assumptions=self.notes.assumptions(),
             clusters=[Cluster(each, ha=self.ha(each, hosts)) for each in clusters],
             unused=unused[:100],
         )
 
     def find_gaps(self, vms: Sequence[Vm]) -> None:
         """Add gaps for missing data, with the cmdlet that provides each."""
-        costs = {
-            "processors": Gap("Get-CimInstance Win32_Processor", "sockets, cores, clocks of hosts"),
-            "drives": Gap("Get-VMHardDiskDrive, Get-VHD", "virtual disks"),
-            "snapshots": Gap("Get-VMSnapshot", "checkpoints"),
-            "nodes": Gap("Get-ClusterNode", "clusters"),
-        }
-        self.gaps |= {gap: None for each, gap in costs.items() if each not in self.found.read}
+        for kind, cmdlet, costs in (
+            ("processors", "Get-CimInstance Win32_Processor", "sockets, cores, clocks of hosts"),
+            ("drives", "Get-VMHardDiskDrive, Get-VHD", "virtual disks"),
+            ("snapshots", "Get-VMSnapshot", "checkpoints"),
+            ("nodes", "Get-ClusterNode", "clusters"),
+        ):
+            if kind not in self.found.read:
+                self.notes.missing(cmdlet, costs)
         if any(vm.powered_on and vm.demand is None for vm in vms):
-            self.gaps[Gap("Measure-VM (after Enable-VMResourceMetering)", "measured demand")] = None
-        self.gaps[Gap("CPU usage of hosts (root partition and VMs together)", "CPU usage of hosts")] = None
+            self.notes.missing("Measure-VM (after Enable-VMResourceMetering)", "measured demand")
+        self.notes.missing("CPU usage of hosts (root partition and VMs together)", "CPU usage of hosts")
 
     def key(self, row: Row) -> str:
         """Return the key of a VM: its ID if known, otherwise its name."""
@@ -189,7 +188,7 @@ class _HyperV:
         if not called or not logical or not memory:
             return None
         if logical > MOST_CPUS:
-            refuse(self.source, f"{called}/LogicalProcessorCount", str(logical), f"at most {MOST_CPUS}", HINT)
+            self.notes.source.at(f"{called}/LogicalProcessorCount").refuse(logical, f"at most {MOST_CPUS}")
         own = [each for each in self.found.processors if _short(_computer(each)) == _short(called)]
         if len(self.found.hosts) == 1:
             own = self.found.processors
@@ -200,12 +199,8 @@ class _HyperV:
         if not sockets <= cores <= logical:
             threads = 2 if logical % 2 == 0 else 1
             sockets, cores = 1, logical // threads
-            self.of_hosts.append(
-                Assumption(
-                    called,
-                    "assumed one socket, and two threads per core if even: its processors are not listed",
-                )
-            )
+            guess = "assumed one socket, and two threads per core if even: its processors are not listed"
+            self.notes.host(called, guess)
         mhz = number(own[0].get("maxclockspeed")) if own else None
         return Host(
             called,
@@ -226,14 +221,12 @@ class _HyperV:
         called = name(row, "vmname") or name(row)
         vcpus = whole(row.get("processorcount")) or 0
         if not 1 <= vcpus <= MOST_CPUS:
-            refuse(self.source, f"{called}/ProcessorCount", str(vcpus), f"1 to {MOST_CPUS} vCPUs", HINT)
+            self.notes.source.at(f"{called}/ProcessorCount").refuse(vcpus, f"1 to {MOST_CPUS} vCPUs")
         on = text(row.get("state")).lower() in _ON
         startup, assigned = whole(row.get("memorystartup")) or 0, whole(row.get("memoryassigned")) or 0
         dynamic = _true(row.get("dynamicmemoryenabled"))
         if dynamic and on:
-            self.of_vms.append(
-                Assumption(called, "dynamic memory: its current size is used, which can differ from its startup size")
-            )
+            self.notes.vm(called, "dynamic memory: its current size is used, which can differ from its startup size")
         on_host = hosts.get(_short(name(row, "computername")))
         key = self.key(row if row.get("vmid") else {**row, "vmid": row.get("id")})
         known = {key, called.casefold()}
@@ -276,15 +269,12 @@ class _HyperV:
         host = hosts.get(_short(name(row, "computername")))
         return host is not None and host.cluster == cluster
 
-    def restarted(self) -> list[Assumption]:
-        """Return running VMs that are not cluster resources."""
+    def note_restarts(self) -> None:
+        """Note running VMs that are not cluster resources."""
         running = [each for each in self.found.vms if text(each.get("state")).lower() in _ON and "isclustered" in each]
         without = sum(1 for each in running if not _true(each["isclustered"]))
-        if not self.nodes or not 0 < without < len(running):
-            return []
-        return [
-            Assumption("all", f"{without} of {len(running)} running VMs are not clustered, so they are not restarted")
-        ]
+        if self.nodes and 0 < without < len(running):
+            self.notes.assumed(f"{without} of {len(running)} running VMs are not clustered, so they are not restarted")
 
 
 def _computer(row: Row) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from hypertwin.ingest import outside
 from hypertwin.ingest.json_fields import objects
-from hypertwin.ingest.outside import refuse
+from hypertwin.ingest.outside import Source
 
 MOST_ROWS = 50_000
 MOST_COLUMNS = 1_000
@@ -77,7 +77,7 @@ def rows(data: bytes, path: Path) -> list[Row]:
             if row:
                 kept.append(dict(zip(header, row, strict=False)))
     except csv.Error as error:
-        refuse(path, "", str(error), "CSV as Export-Csv writes it", HINT)
+        Source(path, HINT).refuse(error, "CSV as Export-Csv writes it")
     return kept
 
 
@@ -90,4 +90,4 @@ def _separator(header: str) -> str:
 
 
 def _too_many(path: Path) -> None:
-    refuse(path, "", f"more than {MOST_ROWS} objects", "fewer", "export one cluster at a time", "source-too-large")
+    Source(path).too_many(MOST_ROWS, "objects", hint="export one cluster at a time")

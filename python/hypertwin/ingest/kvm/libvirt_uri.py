@@ -16,18 +16,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hypertwin.errors import HypertwinError, SourceError, UnreachableError, fail, short
+from hypertwin.errors import HypertwinError, SourceError, UnreachableError, short
 from hypertwin.extras import needs
 from hypertwin.ingest import address, outside
 from hypertwin.ingest.address import Address
-from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Snapshots, VirtualDisk, Vm, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Snapshots, VirtualDisk, Vm
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host
 from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, HostTold, NodeInfo
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 from hypertwin.ingest.telemetry import Reading
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def listed(path: Path) -> list[Target]:
             targets.append(replace(target(line, IMPORT_SECONDS, IMPORT_SECONDS), cluster=cluster))
         except SourceError as error:
             hint = "one URI a line, [NAME] above the hosts of a cluster"
-            refuse(path, "", error.mistakes[0].value, ALLOWED, hint, "bad-address", number)
+            Source(path, line=number).refuse(error.mistakes[0].value, ALLOWED, hint, "bad-address")
     return targets
 
 
@@ -143,15 +144,15 @@ def read(sources: Sequence[str]) -> Inventory:
         is_uri = address.is_address(source)
         targets += [target(source, IMPORT_SECONDS, IMPORT_SECONDS)] if is_uri else listed(Path(source))
         if len(targets) > MOST_HOSTS:
-            refuse(source, "", "more URIs", f"at most {MOST_HOSTS}", "read them in parts", "source-too-large")
+            Source(source).too_large("more URIs", f"at most {MOST_HOSTS}", "read them in parts")
     with ExitStack() as stack:
         sites: list[Site] = []
         for each in targets:
             site = _site(each, stack.enter_context(connected(each)))
             twin = next((other for other in sites if site.told.uuid and other.told.uuid == site.told.uuid), None)
             if twin is not None:
-                refuse(
-                    each.shown, "", "the same host again", "each host once", f"it is {twin.target.shown}", "bad-address"
+                Source(each.shown).refuse(
+                    "the same host again", "each host once", f"it is {twin.target.shown}", "bad-address"
                 )
             taken = {other.name for other in sites}
             if site.name in taken:
@@ -172,7 +173,7 @@ def read_telemetry(source: str) -> Reading:
     """
     aim = target(source, TELEMETRY_SECONDS, TELEMETRY_INTERVAL)
     if aim.seconds <= 0:
-        refuse(aim.shown, "seconds", f"{aim.seconds:g}", "more than 0", "leave it out", "bad-address")
+        Source(aim.shown).at("seconds").refuse(f"{aim.seconds:g}", "more than 0", "leave it out", "bad-address")
     stack = ExitStack()
     try:
         site = _site(aim, stack.enter_context(connected(aim)))
@@ -208,7 +209,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
     """Return a URI, with default `seconds` and `interval` if its query has none. Raises SourceError."""
     parsed = address.parse(text, SCHEMES, ALLOWED, local=True)
     if not parsed.path:
-        _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this computer; test:///default is libvirt's example")
+        address.refuse(str(parsed), ALLOWED, "qemu:///system is this computer; test:///default is libvirt's example")
     values = {"seconds": seconds, "interval": interval}
     limits = {"seconds": (0.0, MOST_SECONDS), "interval": (0.1, 86_400.0)}
     rest = []
@@ -218,17 +219,13 @@ def target(text: str, seconds: float, interval: float) -> Target:
             continue
         number, (least, most) = outside.number(value), limits[key]
         if number is None or not least <= number <= most:
-            _refuse_uri(f"{key}={short(value, 20)}", f"{key} from {least:g} to {most:.0f}", "in seconds")
+            address.refuse(f"{key}={short(value, 20)}", f"{key} from {least:g} to {most:.0f}", "in seconds")
         values[key] = number
     query = urlencode(rest, safe="/:", quote_via=quote)
     bare = replace(parsed, query="")
     user = f"{quote(parsed.user)}@" if parsed.user else ""
     uri = str(replace(bare, user="")).replace("://", f"://{user}", 1) + (f"?{query}" if query else "")
     return Target(str(replace(bare, query=query)), uri, parsed, values["seconds"], values["interval"])
-
-
-def _refuse_uri(value: str, allowed: str, hint: str) -> NoReturn:
-    fail("bad-address", "", value, allowed, hint)
 
 
 def _library() -> Any:
@@ -306,7 +303,7 @@ def _ask_domains(site: Site) -> None:
     libvirt = _library()
     handles = site.connection.listAllDomains()
     if len(handles) > MOST_DOMAINS:
-        refuse(site.target.shown, "domains", str(len(handles)), f"at most {MOST_DOMAINS}", "", "source-too-large")
+        Source(site.target.shown).at("domains").too_large(len(handles), f"at most {MOST_DOMAINS}", "")
     for handle in sorted(handles, key=lambda each: str(each.name())):  # libvirt's order is random
         try:
             text, active, name = handle.XMLDesc(0), bool(handle.isActive()), handle.name()
@@ -374,9 +371,8 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
     hosts: list[Host] = []
     vms: list[Vm] = []
     stores: dict[str, Datastore] = {}
-    gaps: dict[Gap, None] = {}
-    of_hosts: list[Assumption] = []
-    of_domains: list[Assumption] = []
+    source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
+    notes = ImportNotes(Source(source), (gap for site in sites for gap in site.gaps))
     counted: dict[str, int] = {}
     for site in sites:
         for domain in site.domains:
@@ -418,18 +414,16 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
                 demand = libvirt_stats.demand(first, last, domain.name, told.clock_hz) if told.clock_hz else None
                 vm = replace(vm, demand=demand, **libvirt_stats.domain_measured(first, last, domain.name))
             vms.append(vm)
-        of_hosts += [Assumption(site.name, text) for text in _assumed(site, version)]
+        notes.host(site.name, *_assumed(site, version))
         if hosts[-1].usage_pct is not None and told.threads_per_core > 1:
-            of_hosts.append(Assumption(site.name, linux_host.BUSY_THREADS))
-        gaps.update(dict.fromkeys(site.gaps))
-        of_domains += site.assumed
+            notes.host(site.name, linux_host.BUSY_THREADS)
+        for each in site.assumed:
+            notes.vm(each.subject, each.text)
     if any(vm.powered_on and vm.demand is None for vm in vms):
-        gaps[Gap("cpu.time in domstats", "measured demand")] = None
+        notes.missing("cpu.time in domstats", "measured demand")
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
-        gaps[Gap("block.N.capacity", "sizes of disks")] = None
-    assumed = [*grouped("host", of_hosts), *grouped("VM", of_domains)]
-    source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
-    return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), list(gaps), assumed)
+        notes.missing("block.N.capacity", "sizes of disks")
+    return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), notes.gaps, notes.assumptions())
 
 
 def _assumed(site: Site, version: int | None) -> Iterator[str]:

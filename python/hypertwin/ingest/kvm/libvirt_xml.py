@@ -20,13 +20,14 @@ from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Datastore, VirtualDisk, Vm
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.kvm.linux_host import Numbering, Place
-from hypertwin.ingest.outside import refuse
+from hypertwin.ingest.outside import Source
 
 MOST_BYTES = 4 * 2**20
 """Maximum length of one document: capabilities of a host with 2,000 CPUs have 300 KB, a domain has 10 KB."""
 MOST_VCPUS = 4_096
 MOST_PINNED = 1_000_000
 """Maximum number of CPUs in all different lists of a domain's pinning, summed."""
+HINT = "export it from libvirt again"
 MOST_CELLS = 1_024
 MOST_DISKS = 1_024
 UNLIMITED_QUOTA = 17_592_186_044_415
@@ -103,15 +104,15 @@ class DomainTold:
 
 def parsed(text: str, source: str, root: str) -> Element:
     """Return the parsed XML. Its root element must be `root`. Raises SourceError, which names `source`."""
-    allowed = f"XML of <{root}> of at most {MOST_BYTES} bytes"
+    allowed, whole = f"XML of <{root}> of at most {MOST_BYTES} bytes", Source(source, HINT, root)
     if len(text) > MOST_BYTES:
-        refuse(source, root, f"{len(text)} characters", allowed, "export it from libvirt again", "source-too-large")
+        whole.too_large(f"{len(text)} characters", allowed)
     try:
         tree: Element = ElementTree.fromstring(text, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
-        refuse(source, root, str(error), allowed, "export it from libvirt again")
+        whole.refuse(error, allowed)
     if tree.tag != root:
-        refuse(source, root, f"<{tree.tag}>", allowed, "export it from libvirt again")
+        whole.refuse(f"<{tree.tag}>", allowed)
     return tree
 
 
@@ -166,13 +167,7 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
         _at_most(position + 1, MOST_CELLS, source, "NUMA cells")
         node = _whole(cell.get("id"))
         if node is None:
-            refuse(
-                source,
-                "host/topology/cells/cell",
-                cell.get("id") or "no id",
-                "a number",
-                "export it from libvirt again",
-            )
+            Source(source, HINT, "host/topology/cells/cell").refuse(cell.get("id") or "no id", "a number")
         listed = list(cell.iterfind("cpus/cpu"))
         size = _bytes(cell.find("memory")) or 0
         if listed:
@@ -183,8 +178,7 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
             number, socket, core = (_whole(cpu.get(key)) for key in ("id", "socket_id", "core_id"))
             sibling = re.match("[0-9]{1,5}", cpu.get("siblings", ""), re.ASCII)
             if number is None or number in places:
-                value = cpu.get("id") or "no id"
-                refuse(source, f"cell {node}/cpu", value, "a number of its own", "export it from libvirt again")
+                Source(source, HINT, f"cell {node}/cpu").refuse(cpu.get("id") or "no id", "a number of its own")
             if socket is None or core is None or sibling is None:
                 offline += 1
                 continue
@@ -224,18 +218,18 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
     name = outside.name(_text(tree, "name"))
     place = f"domain {name}" if name else "domain"
     if not name:
-        refuse(source, "domain/name", "none", "a name", "export it from libvirt again")
+        Source(source, HINT, "domain/name").refuse("none", "a name")
     vcpu = tree.find("vcpu")
     most = _whole(vcpu.text) if vcpu is not None else 1
     now = _whole(vcpu.get("current")) if vcpu is not None and vcpu.get("current") else most
     if not most or not now or now > most:
-        refuse(
-            source, f"{place}/vcpu", _shown(vcpu), "a number from 1, and a current one up to it", "see virsh dumpxml"
-        )
+        allowed = "a number from 1, and a current one up to it"
+        Source(source, "see virsh dumpxml", f"{place}/vcpu").refuse(_shown(vcpu), allowed)
     _at_most(most, MOST_VCPUS, source, f"{place}/vcpu")
     memory = _bytes(tree.find("memory"))
     if not memory:
-        refuse(source, f"{place}/memory", _shown(tree.find("memory")), "a size with a unit", "see virsh dumpxml")
+        shown = _shown(tree.find("memory"))
+        Source(source, "see virsh dumpxml", f"{place}/memory").refuse(shown, "a size with a unit")
 
     plugged = _plugged(tree, most, now)
     pins = _pins(tree, plugged, source, place)
@@ -292,7 +286,7 @@ def _pins(tree: Element, plugged: Sequence[int], source: str, place: str) -> dic
             continue
         cpus = linux_host.cpu_list(text)
         if not cpus:
-            refuse(source, f"{place}/cpuset", text, "a list such as 0-3,8", "see virsh vcpupin")
+            Source(source, "see virsh vcpupin", f"{place}/cpuset").refuse(text, "a list such as 0-3,8")
         sets[text] = frozenset(cpus)
         _at_most(sum(map(len, sets.values())), MOST_PINNED, source, f"{place}/cpuset")
     return {number: sets[text] for number, text in texts.items()}
@@ -470,4 +464,4 @@ def _shown(element: Element | None) -> str:
 
 def _at_most(count: int, most: int, source: str, what: str) -> None:
     if count > most:
-        refuse(source, what, str(count), f"at most {most}", "export it from libvirt again", "source-too-large")
+        Source(source, HINT, what).too_large(count, f"at most {most}")

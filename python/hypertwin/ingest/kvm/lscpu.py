@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Assumption, Host, Inventory, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Host, Inventory
 from hypertwin.ingest.kvm import linux_host
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Source
 
 COMMANDS = (
     "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt; grep MemTotal /proc/meminfo >> numactl.txt"
@@ -57,14 +58,7 @@ def read(sources: Sequence[str]) -> Inventory:
     The name of a host is that of its lscpu file. Raises SourceError.
     """
     if len(sources) > 2 * MOST_HOSTS:
-        refuse(
-            sources[0],
-            "",
-            f"{len(sources)} files",
-            f"at most {2 * MOST_HOSTS}",
-            "read them in parts",
-            "source-too-large",
-        )
+        Source(sources[0]).too_large(f"{len(sources)} files", f"at most {2 * MOST_HOSTS}", "read them in parts")
     pairs: list[tuple[Path, Path | None]] = []
     orphan: Path | None = None
     for path in map(Path, sources):
@@ -76,19 +70,16 @@ def read(sources: Sequence[str]) -> Inventory:
         elif not pairs and orphan is None:
             orphan = path
         else:
-            refuse(path, "", "a numactl -H with no lscpu -J of its own", "one after each lscpu -J, at most", COMMANDS)
+            Source(path).refuse(
+                "a numactl -H with no lscpu -J of its own", "one after each lscpu -J, at most", COMMANDS
+            )
     if orphan is not None:
-        refuse(orphan, "", "numactl -H without lscpu -J", "both of one host", COMMANDS, "source-lacks")
-    hosts: list[Host] = []
-    gaps: dict[Gap, None] = {}
-    assumptions: list[Assumption] = []
-    for lscpu, numactl in pairs:
-        host_read, lacking, assumed = host(lscpu, numactl, {each.name for each in hosts})
-        hosts.append(host_read)
-        gaps.update(dict.fromkeys(lacking))
-        assumptions += assumed
+        Source(orphan, COMMANDS).lacks("numactl -H without lscpu -J", "both of one host")
     source = ", ".join(outside.name(Path(each).name) for each in sources[:4]) + (", ..." if len(sources) > 4 else "")
-    return Inventory(source, "lscpu", hosts, gaps=list(gaps), assumptions=grouped("host", assumptions))
+    notes, hosts = ImportNotes(Source(source)), list[Host]()
+    for lscpu, numactl in pairs:
+        hosts.append(host(lscpu, numactl, {each.name for each in hosts}, notes))
+    return Inventory(source, "lscpu", hosts, gaps=notes.gaps, assumptions=notes.assumptions())
 
 
 def fields(path: Path) -> dict[str, str]:
@@ -98,18 +89,11 @@ def fields(path: Path) -> dict[str, str]:
     answer = outside.json_value(path, MOST_BYTES)
     listed = answer.get("lscpu") if isinstance(answer, dict) else None
     if not isinstance(listed, list):
-        refuse(path, "", "JSON without a list lscpu", "the output of lscpu -J", COMMANDS)
+        Source(path, COMMANDS).refuse("JSON without a list lscpu", "the output of lscpu -J")
     found: dict[str, str] = {}
     for number, item in enumerate(_flat(listed)):
         if number == MOST_FIELDS:
-            refuse(
-                path,
-                "lscpu",
-                f"more than {MOST_FIELDS} fields",
-                "fewer",
-                "use the output of one host",
-                "source-too-large",
-            )
+            Source(path).at("lscpu").too_many(MOST_FIELDS, "fields", hint="use the output of one host")
         field, data = item.get("field"), item.get("data")
         if isinstance(field, str) and isinstance(data, (str, int, float)):
             found.setdefault(field.strip().rstrip(":"), str(data).strip())
@@ -156,12 +140,12 @@ def nodes(path: Path) -> Nodes | None:
             continue
         size = re.fullmatch(r"([0-9]{1,12}) MB", value.strip())
         if size is None:
-            refuse(path, f"node {node} size", value, "a number of MB", COMMANDS, line=number)
+            Source(path, line=number).at(f"node {node} size").refuse(value, "a number of MB", COMMANDS)
         sizes[node] = int(size[1]) * 2**20
         if len(sizes) > MOST_NODES:
-            refuse(path, "nodes", f"more than {MOST_NODES}", "fewer", "use the output of one host", "source-too-large")
+            Source(path).at("nodes").too_many(MOST_NODES, hint="use the output of one host")
     if not any(sizes.values()):
-        refuse(path, "node 0 size", "nothing", "the output of numactl -H, with a size of each node", COMMANDS)
+        Source(path, COMMANDS, "node 0 size").refuse("nothing", "the output of numactl -H, with a size of each node")
     empty = [node for node in sizes if not cpus.get(node)]
     with_cpus = sum(1 for count in cpus.values() if count)
     return Nodes(with_cpus, sum(sizes.values()), sum(sizes[node] for node in empty) if with_cpus else 0, host)
@@ -172,24 +156,21 @@ def is_numactl(head: bytes) -> bool:
     return head.startswith((b"available: ", b"No NUMA available"))
 
 
-def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list[Gap], list[Assumption]]:
-    """Return one host with a name that is not `taken`, its gaps and assumptions."""
+def host(lscpu: Path, numactl: Path | None, taken: set[str], notes: ImportNotes) -> Host:
+    """Return one host with a name that is not `taken`."""
     found = fields(lscpu)
     name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
     if name in taken:
         name = next(each for index in itertools.count(2) if (each := f"{name}-{index}") not in taken)
-    gaps: list[Gap] = []
-    assumptions: list[Assumption] = []
-
     if under := under_a_hypervisor(found):
         _refuse_guest(found, lscpu)
-        assumptions.append(Assumption(name, under))
+        notes.host(name, under)
     sockets, cores, threads = _topology(found, lscpu)
     online = linux_host.cpu_list(found.get("On-line CPU(s) list", ""))
     counted = len(online) if online is not None else _count(found.get("CPU(s)"))
     if counted is not None and counted != sockets * cores * threads:
         text = f"has {counted} logical CPUs, assumed {sockets} x {cores} cores of {threads} threads: cores differ"
-        assumptions.append(Assumption(name, text))
+        notes.host(name, text)
 
     numa = nodes(numactl) if numactl is not None else None
     count = _count(found.get("NUMA node(s)"))
@@ -198,28 +179,26 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
         count = numa.with_cpus or count
         if numa.without_cpus_bytes:
             left = f"{numa.without_cpus_bytes / GIB:.0f} GiB on NUMA nodes without CPUs are left out"
-            assumptions.append(Assumption(name, left))
+            notes.host(name, left)
         outside_nodes = linux_host.outside_nodes(numa.host_bytes or 0, numa.memory_bytes)
         if outside_nodes:
-            assumptions.append(Assumption(name, outside_nodes))
+            notes.host(name, outside_nodes)
     else:
         memory = sockets * cores * ASSUMED_BYTES_PER_CORE
-        gaps.append(Gap("numactl -H", "memory of the host"))
-        assumptions.append(
-            Assumption(name, f"{memory // GIB} GiB of memory, 8 GiB per core: there is no numactl -H of it")
-        )
+        notes.missing("numactl -H", "memory of the host")
+        notes.host(name, f"{memory // GIB} GiB of memory, 8 GiB per core: there is no numactl -H of it")
     if count is None:
-        gaps.append(Gap("lscpu/NUMA node(s)", "NUMA nodes"))
+        notes.missing("lscpu/NUMA node(s)", "NUMA nodes")
 
     clock, how = clock_hz(found)
     if clock is None:
         clock = ASSUMED_CLOCK_HZ
-        gaps.append(Gap("lscpu/Model name with a clock, BogoMIPS", "nominal clock"))
-        assumptions.append(Assumption(name, "assumed a nominal clock of 2.5 GHz: lscpu does not show it"))
+        notes.missing("lscpu/Model name with a clock, BogoMIPS", "nominal clock")
+        notes.host(name, "assumed a nominal clock of 2.5 GHz: lscpu does not show it")
     elif how:
-        assumptions.append(Assumption(name, how))
-    gaps.append(Gap("kernel version", "which scheduler the host has"))
-    made = Host(
+        notes.host(name, how)
+    notes.missing("kernel version", "which scheduler the host has")
+    return Host(
         name,
         sockets,
         cores,
@@ -230,7 +209,6 @@ def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list
         numa_nodes=count,
         cpu_model=outside.name(found.get("Model name", "")) or None,
     )
-    return made, gaps, assumptions
 
 
 def under_a_hypervisor(found: Mapping[str, str]) -> str | None:
@@ -251,14 +229,14 @@ def _refuse_guest(found: Mapping[str, str], path: Path) -> None:
         value = f"{found.get('Hypervisor vendor', 'unknown')}: the output of a VM without VT-x or AMD-V"
         allowed = "the output of the host that runs the VMs"
         hint = "run it on the host; if that is a VM, turn on its nested virtualization"
-        refuse(path, "lscpu/Hypervisor vendor", value, allowed, hint, "source-lacks")
+        Source(path).at("lscpu/Hypervisor vendor").lacks(value, allowed, hint)
 
 
 def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
     """Return sockets, cores per socket and threads per core."""
     if not any(field in found for field in ("Thread(s) per core", "Socket(s)", "CPU(s)")):
         some = ", ".join(list(found)[:3])
-        refuse(path, "lscpu", some, "fields in English, with Thread(s) per core", COMMANDS, "source-lacks")
+        Source(path, COMMANDS, "lscpu").lacks(some, "fields in English, with Thread(s) per core")
     values = {
         "Socket(s)": _count(found.get("Socket(s)")) or _count(found.get("Cluster(s)")),  # Arm without ACPI tables
         "Core(s) per socket": _count(found.get("Core(s) per socket")) or _count(found.get("Core(s) per cluster")),
@@ -267,10 +245,10 @@ def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
     for field, value in values.items():
         if value is None:
             told = found.get(field, "nothing")
-            refuse(path, f"lscpu/{field}", told, "a number from 1", "run it on the physical host", "source-lacks")
+            Source(path).at(f"lscpu/{field}").lacks(told, "a number from 1", "run it on the physical host")
         if value > linux_host.MOST_CPUS:
             allowed = f"at most {linux_host.MOST_CPUS}"
-            refuse(path, f"lscpu/{field}", str(value), allowed, "run it on the physical host", "source-too-large")
+            Source(path).at(f"lscpu/{field}").too_large(value, allowed, "run it on the physical host")
     sockets, cores, threads = (value for value in values.values() if value is not None)
     return sockets, cores, threads
 

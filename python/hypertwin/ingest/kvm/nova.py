@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.ingest import export_files, outside
-from hypertwin.ingest.inventory import Assumption, Cluster, Host, Inventory, Vm, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Cluster, Host, Inventory, Vm
 from hypertwin.ingest.json_fields import Fields, below, name, objects, text, whole
 from hypertwin.ingest.kvm import linux_host
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Source
 
 MOST_ENTITIES = 20_000
 MIB = 2**20
@@ -54,7 +55,7 @@ def read(sources: Sequence[str]) -> Inventory:
             continue
         found[kind] += entities
         if len(found[kind]) > MOST_ENTITIES:
-            refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
+            Source(path, HINT, kind).too_many(MOST_ENTITIES)
     return _inventory(found, export_files.shown(sources), unused[:100])
 
 
@@ -72,47 +73,43 @@ def _answer(answer: Any) -> tuple[str | None, list[Fields]]:
 
 
 def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[str]) -> Inventory:
-    gaps: dict[Gap, None] = {}
-    assumed: list[Assumption] = []
-    hosts = {host.name: host for each in found["hypervisors"] if (host := _host(each, source, assumed)) is not None}
+    notes = ImportNotes(Source(source, HINT))
+    hosts = {host.name: host for each in found["hypervisors"] if (host := _host(each, notes)) is not None}
     if not hosts:
         value = f"{len(found['hypervisors'])} hypervisors, none with vcpus and memory_mb"
         hint = "ask for a microversion below 2.88, with --long"
-        refuse(source, "hypervisors", value, "an answer to /os-hypervisors/detail", hint, "source-lacks")
+        notes.source.at("hypervisors").lacks(value, "an answer to /os-hypervisors/detail", hint)
     flavors = {text(each.get(key)): each for each in found["flavors"] for key in ("name", "id")}
-    vms = [vm for each in found["servers"] if (vm := _vm(each, hosts, flavors, source)) is not None]
+    vms = [vm for each in found["servers"] if (vm := _vm(each, hosts, flavors, notes.source)) is not None]
     if any(host.clock_hz is None for host in hosts.values()):
-        gaps[Gap("nominal clock (Nova does not have it)", "clocks of hosts")] = None
-    gaps[Gap("CPU and memory used (Nova does not measure them)", "measured demand and usage")] = None
+        notes.missing("nominal clock (Nova does not have it)", "clocks of hosts")
+    notes.missing("CPU and memory used (Nova does not measure them)", "measured demand and usage")
     lost = len(found["servers"]) - len(vms)
-    of_all = [Assumption("all", f"{lost} servers are left out: their flavor is not in the files")] if lost else []
+    if lost:
+        notes.assumed(f"{lost} servers are left out: their flavor is not in the files")
     return Inventory(
         source,
         "openstack",
         list(hosts.values()),
         vms,
-        gaps=list(gaps),
+        gaps=notes.gaps,
         clusters=[Cluster("", ha=True, restarts_by="masakari")] if any(map(_is_protected, found["servers"])) else [],
-        assumptions=[*of_all, *grouped("host", assumed)],
+        assumptions=notes.assumptions(),
         unused=unused,
     )
 
 
-def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None:
+def _host(entity: Fields, notes: ImportNotes) -> Host | None:
     """Return a compute host, or None without processors or memory, as from microversion 2.88 on."""
-    called, cpus, memory = (
-        name(entity, "hypervisor_hostname"),
-        whole(entity.get("vcpus")),
-        whole(entity.get("memory_mb")),
-    )
+    called = name(entity, "hypervisor_hostname")
+    cpus, memory = whole(entity.get("vcpus")), whole(entity.get("memory_mb"))
     if not called or not cpus or not memory:
         return None
     if cpus > linux_host.MOST_CPUS:
-        allowed = f"at most {linux_host.MOST_CPUS}"
-        refuse(source, f"{called}/vcpus", str(cpus), allowed, HINT, "source-too-large")
+        notes.source.at(f"{called}/vcpus").too_large(cpus, f"at most {linux_host.MOST_CPUS}")
     info = entity.get("cpu_info")
     if isinstance(info, str) and len(info) < 100_000 and info.lstrip().startswith("{"):  # before microversion 2.28
-        info = outside.parsed(info.encode("utf-8", "replace"), Path(source))
+        info = outside.parsed(info.encode("utf-8", "replace"), Path(str(notes.source.name)))
     topology = below({"info": info}, "info", "topology")
     cells, sockets, cores, threads = (whole(topology.get(key)) or 0 for key in ("cells", "sockets", "cores", "threads"))
     nodes = None
@@ -121,9 +118,7 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
     elif not sockets or sockets * cores * threads != cpus:
         threads = 2 if cpus % 2 == 0 else 1
         sockets, cores = 1, cpus // threads
-        assumed.append(
-            Assumption(called, "assumed one socket, and two threads per core if even: its topology is unknown")
-        )
+        notes.host(called, "assumed one socket, and two threads per core if even: its topology is unknown")
     version = whole(entity.get("hypervisor_version"))
     told = "" if version is None else f" {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"
     return Host(
@@ -139,7 +134,7 @@ def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None
     )
 
 
-def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields], source: str) -> Vm | None:
+def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields], source: Source) -> Vm | None:
     """Return a server, or None without a size."""
     told = entity.get("flavor")
     keys = [
@@ -156,8 +151,7 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields]
     if not name(entity) or not vcpus or not memory:
         return None
     if vcpus > linux_host.MOST_CPUS:
-        allowed = f"at most {linux_host.MOST_CPUS} vCPUs"
-        refuse(source, f"{name(entity)}/flavor", str(vcpus), allowed, HINT, "source-too-large")
+        source.at(f"{name(entity)}/flavor").too_large(vcpus, f"at most {linux_host.MOST_CPUS} vCPUs")
     host = (
         name(entity, "OS-EXT-SRV-ATTR:hypervisor_hostname")
         or name(entity, "OS-EXT-SRV-ATTR:host")

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hypertwin.ingest import export_files, outside
-from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Inventory, Rule, Vm, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Cluster, Datastore, Host, Inventory, Rule, Vm
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
 from hypertwin.ingest.kvm import linux_host, ovirt_xml
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Source
 
 MOST_ENTITIES = 20_000
 HINT = "save the answers as docs/guides/import.md says"
@@ -34,16 +34,6 @@ ON = frozenset(("up", "powering_up", "powering_down", "paused", "migrating", "re
 
 _HEAD = re.compile(rb'\s*\{\s*"(' + "|".join(KINDS).encode() + rb')"\s*:\s*\[')
 _ROOTS = tuple(f"{kind}s" for kind in KINDS)
-
-
-@dataclass
-class Told:
-    """Reader's assumptions and gaps."""
-
-    source: str
-    gaps: dict[Gap, None] = field(default_factory=dict)
-    of_hosts: list[Assumption] = field(default_factory=list)
-    of_vms: list[Assumption] = field(default_factory=list)
 
 
 def recognises(head: bytes) -> bool:
@@ -68,13 +58,13 @@ def read(sources: Sequence[str]) -> Inventory:
         for kind in kinds:
             found[kind] += objects(answer[kind])
             if len(found[kind]) > MOST_ENTITIES:
-                refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
+                Source(path, HINT, kind).too_many(MOST_ENTITIES)
         unused += [] if kinds else [outside.name(path.name)]
     return _inventory(found, export_files.shown(sources), unused[:100])
 
 
 def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[str]) -> Inventory:
-    told = Told(source)
+    notes = ImportNotes(Source(source, HINT))
     centers = {text(each.get("id")): name(each) for each in found["data_center"]}
     clusters = {
         text(each.get("id")): Cluster(name(each), centers.get(_id(each, "data_center")) or None)
@@ -83,28 +73,28 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
     }
     nodes = _numa_nodes(found["host_numa_node"])
     hosts = {
-        text(each.get("id")): host for each in found["host"] if (host := _host(each, clusters, nodes, told)) is not None
+        text(each.get("id")): host
+        for each in found["host"]
+        if (host := _host(each, clusters, nodes, notes)) is not None
     }
     if not hosts:
         value = f"{len(found['vm'])} VMs, no host with processors and memory"
-        refuse(source, "host", value, "an answer to /hosts", HINT, "source-lacks")
+        notes.source.at("host").lacks(value, "an answer to /hosts")
     versions = {text(each.get("id")): _cgroup_version(each) for each in found["host"]}
     common = set(versions.values())
     versions[""] = common.pop() if len(common) == 1 else None
-    vms = [_vm(each, hosts, clusters, versions, told) for each in found["vm"] if name(each)]
+    vms = [_vm(each, hosts, clusters, versions, notes) for each in found["vm"] if name(each)]
     if any(vm.powered_on for vm in vms):
-        told.gaps[Gap("CPU use of VMs (the base of cpu.current.total is not documented)", "measured demand")] = None
+        notes.missing("CPU use of VMs (the base of cpu.current.total is not documented)", "measured demand")
     for kind, costs in (("cluster", "names of clusters"), ("storage_domain", "storage")):
         if not found[kind]:
-            told.gaps[Gap(f"/{kind}s", costs)] = None
+            notes.missing(f"/{kind}s", costs)
     used = dict.fromkeys(host.cluster for host in hosts.values())
     running = [each for each in found["vm"] if text(each.get("status")).lower() in ON]
     protected = sum(1 for each in running if flag(below(each, "high_availability").get("enabled")))
-    of_all = []
     if 0 < protected < len(running):
         without = len(running) - protected
-        said = f"{without} of {len(running)} running VMs are not highly available, so they are not restarted"
-        of_all.append(Assumption("all", said))
+        notes.assumed(f"{without} of {len(running)} running VMs are not highly available, so they are not restarted")
     ha = protected > 0 if running else None
     return Inventory(
         source,
@@ -113,8 +103,8 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
         vms,
         [store for each in found["storage_domain"] if (store := _store(each, clusters)) is not None],
         list(_rules(found["vm"], hosts)),
-        list(told.gaps),
-        [*of_all, *grouped("host", told.of_hosts), *grouped("VM", told.of_vms)],
+        notes.gaps,
+        notes.assumptions(),
         [Cluster(each.name, each.datacenter, ha=ha) for each in clusters.values() if each.name in used],
         unused,
     )
@@ -144,7 +134,7 @@ def _numa_nodes(entities: Iterable[Fields]) -> dict[str, int]:
     return {host: len(indexes) for host, indexes in found.items()}
 
 
-def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, int], told: Told) -> Host | None:
+def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, int], notes: ImportNotes) -> Host | None:
     """Return a host, or None without processors or memory, for example if it was never up."""
     called, cpu = name(entity), below(entity, "cpu")
     counts = [whole(below(cpu, "topology").get(key)) for key in ("sockets", "cores", "threads")]
@@ -152,29 +142,26 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, i
     memory = whole(entity.get("memory"))
     if not called or not sockets or not cores or not memory:
         if called:
-            told.of_hosts.append(Assumption(called, "left out: its processors and memory are unknown"))
+            notes.host(called, "left out: its processors and memory are unknown")
         return None
     if sockets * cores * max(threads, 1) > linux_host.MOST_CPUS:
         value = f"{sockets} x {cores} x {threads}"
-        allowed = f"at most {linux_host.MOST_CPUS} CPUs"
-        refuse(told.source, f"{called}/cpu/topology", value, allowed, HINT, "source-too-large")
+        notes.source.at(f"{called}/cpu/topology").too_large(value, f"at most {linux_host.MOST_CPUS} CPUs")
     mhz = number(cpu.get("speed"))
     clock = linux_host.clock_in_name(text(cpu.get("name")))
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
         clock = mhz * 1e6
-        told.of_hosts.append(
-            Assumption(called, f"assumed a nominal clock of {mhz:.0f} MHz: the current speed of its CPUs")
-        )
+        notes.host(called, f"assumed a nominal clock of {mhz:.0f} MHz: the current speed of its CPUs")
     stats = _statistics(entity)
     idle, total, used = (stats.get(key) for key in ("cpu.current.idle", "memory.total", "memory.used"))
     usage = None if idle is None else linux_host.usage_pct(1 - idle / 100, max(threads, 1))
     if usage is None:
-        told.gaps[Gap("statistics of hosts (?follow=statistics)", "CPU and memory usage of hosts")] = None
+        notes.missing("statistics of hosts (?follow=statistics)", "CPU and memory usage of hosts")
     elif threads > 1:
-        told.of_hosts.append(Assumption(called, linux_host.BUSY_THREADS))
+        notes.host(called, linux_host.BUSY_THREADS)
     numa_nodes = nodes.get(text(entity.get("id")))
     if numa_nodes is None:
-        told.gaps[Gap("/hosts/ID/numanodes", "NUMA nodes of hosts")] = None
+        notes.missing("/hosts/ID/numanodes", "NUMA nodes of hosts")
     system = below(entity, "os")
     version = text(below(system, "version").get("full_version"))
     cluster = clusters.get(_id(entity, "cluster"))
@@ -214,21 +201,20 @@ def _vm(
     hosts: Mapping[str, Host],
     clusters: Mapping[str, Cluster],
     versions: Mapping[str, int | None],
-    told: Told,
+    notes: ImportNotes,
 ) -> Vm:
     """Return a VM. `versions` are those of control groups, by the `id` of the host, which is empty for no host."""
     called = name(entity)
     counts = [whole(below(entity, "cpu", "topology").get(key)) or 1 for key in ("sockets", "cores", "threads")]
     vcpus, memory = counts[0] * counts[1] * counts[2], whole(entity.get("memory")) or 0
     if vcpus > linux_host.MOST_CPUS:
-        allowed = f"at most {linux_host.MOST_CPUS} vCPUs"
-        refuse(told.source, f"{called}/cpu/topology", str(vcpus), allowed, HINT, "source-too-large")
+        notes.source.at(f"{called}/cpu/topology").too_large(vcpus, f"at most {linux_host.MOST_CPUS} vCPUs")
     on = text(entity.get("status")).lower() in ON
     host, cluster = hosts.get(_id(entity, "host")), clusters.get(_id(entity, "cluster"))
     weight = whole(entity.get("cpu_shares")) or None
     version = versions.get(_id(entity, "host"))
     if weight is not None:
-        told.of_vms.append(Assumption(called, linux_host.weights(version, (weight,))))
+        notes.vm(called, linux_host.weights(version, (weight,)))
     return Vm(
         called,
         vcpus,

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import ParseError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import XMLParser
 
-from hypertwin.ingest.outside import refuse
+from hypertwin.ingest.outside import Source
 
 MAX_ELEMENTS = 500_000
 """Maximum number of elements. A VM has about 200."""
@@ -28,9 +28,9 @@ def answer(data: bytes, path: Path, hint: str) -> Any:
         parser.feed(data)
         return parser.close()
     except ParseError as error:
-        refuse(path, "", f"no XML: {error.msg}", "XML of the engine's API", hint, line=error.position[0])
+        Source(path, line=error.position[0]).refuse(f"no XML: {error.msg}", "XML of the engine's API", hint)
     except (DefusedXmlException, LookupError, ValueError) as error:
-        refuse(path, "", str(error), "XML without a document type and entities", hint)
+        Source(path).refuse(error, "XML without a document type and entities", hint)
 
 
 class _Json:
@@ -72,4 +72,4 @@ class _Json:
         return self._value
 
     def _too_large(self, tag: str, allowed: str) -> NoReturn:
-        refuse(self._path, tag, "more", allowed, self._hint, "source-too-large")
+        Source(self._path).at(tag).too_large("more", allowed, self._hint)

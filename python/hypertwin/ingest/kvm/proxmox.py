@@ -13,16 +13,16 @@ import math
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hypertwin.ingest import cpu_series, json_fields, outside
 from hypertwin.ingest.cpu_series import Series
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
     ASSUMED_CLOCK_HZ,
-    Assumption,
     Cluster,
     Datastore,
     Demand,
@@ -33,12 +33,11 @@ from hypertwin.ingest.inventory import (
     VirtualDisk,
     Vm,
     figures,
-    grouped,
 )
 from hypertwin.ingest.json_fields import Fields
 from hypertwin.ingest.kvm import linux_host, proxmox_ceph, proxmox_series, proxmox_source
 from hypertwin.ingest.kvm.linux_host import Numbering
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 from hypertwin.naming import counted
 
 RESOURCES = "cluster/resources"
@@ -84,34 +83,6 @@ Answers = Mapping[str, Any]
 """Responses by API path, without leading and trailing slashes."""
 
 
-@dataclass
-class Told:
-    """Reader's assumptions and gaps."""
-
-    source: str
-    gaps: dict[Gap, None] = field(default_factory=dict)
-    of_nodes: list[Assumption] = field(default_factory=list)
-    of_vms: list[Assumption] = field(default_factory=list)
-    of_all: list[Assumption] = field(default_factory=list)
-
-    def lacks(self, what: str, costs: str) -> None:
-        """Note a gap once."""
-        self.gaps[Gap(what, costs)] = None
-
-    def of_node(self, name: str, text: str) -> None:
-        """Note an assumption about a node."""
-        self.of_nodes.append(Assumption(name, text))
-
-    def of_vm(self, name: str, text: str) -> None:
-        """Note an assumption about a VM."""
-        self.of_vms.append(Assumption(name, text))
-
-    @property
-    def assumed(self) -> list[Assumption]:
-        """All assumptions. Those with equal text are combined."""
-        return [*self.of_all, *grouped("host", self.of_nodes), *grouped("VM", self.of_vms)]
-
-
 def recognises(head: bytes) -> bool:
     """True if the text begins like a JSON object of responses by path."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -129,7 +100,7 @@ def read(sources: Sequence[str]) -> Inventory:
     Raises SourceError.
     """
     if len(sources) > 1:
-        refuse(sources[1], "", f"{len(sources)} sources", "one folder or file", "a cluster is one dump", "bad-source")
+        Source(sources[1]).refuse(f"{len(sources)} sources", "one folder or file", "a cluster is one dump")
     path = Path(sources[0])
     answers = _of_folder(path) if path.is_dir() else _of_file(path)
     return inventory(answers, outside.name(path.name) or str(path))
@@ -138,7 +109,7 @@ def read(sources: Sequence[str]) -> Inventory:
 def _of_file(path: Path) -> dict[str, Any]:
     value = outside.json_value(path, MOST_BYTES)
     if not isinstance(value, dict):
-        refuse(path, "", "JSON that is no object", "answers by path of the API", HINT)
+        Source(path, HINT).refuse("JSON that is no object", "answers by path of the API")
     return {_key(key): _unwrapped(answer) for key, answer in value.items()}
 
 
@@ -147,15 +118,14 @@ def _of_folder(folder: Path) -> dict[str, Any]:
     left = {False: MOST_ALL_BYTES, True: MAX_SERIES_BYTES}
     paths = sorted(itertools.islice(_json_files(folder), MOST_FILES + 1))
     if len(paths) > MOST_FILES:
-        refuse(folder, "", f"more than {MOST_FILES} files", "fewer", "import one dump at a time", "source-too-large")
+        Source(folder).too_many(MOST_FILES, "files", hint="import one dump at a time")
     for path in paths:
         size = path.stat().st_size
         is_series = path.stem in (SERIES, PEAKS)
         left[is_series] -= size
         if left[is_series] < 0:
             most = MAX_SERIES_BYTES if is_series else MOST_ALL_BYTES
-            hint = "import one dump at a time"
-            refuse(folder, "", f"more than {most} bytes", "fewer", hint, "source-too-large")
+            Source(folder).too_many(most, "bytes", hint="import one dump at a time")
         if size:  # pvesh wrote nothing: no such path in this version, or no permission
             key = _key(path.relative_to(folder).with_suffix("").as_posix())
             data = outside.read_bytes(path, MOST_BYTES)
@@ -192,14 +162,13 @@ def by_type(answers: Answers, source: str) -> dict[str, list[Fields]]:
         found.setdefault(json_fields.text(each.get("type")), []).append(each)
     for kind, most in (("node", MOST_NODES), ("qemu", MOST_GUESTS), ("lxc", MOST_GUESTS), ("storage", MOST_STORES)):
         if len(found.get(kind, ())) > most:
-            value = f"{len(found[kind])} of type {kind}"
-            refuse(source, RESOURCES, value, f"at most {most}", HINT, "source-too-large")
+            Source(source, HINT, RESOURCES).too_large(f"{len(found[kind])} of type {kind}", f"at most {most}")
     return found
 
 
 def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Inventory:
     """Return the inventory in these responses, with the gaps of their collection. Raises SourceError."""
-    told = Told(source, dict.fromkeys(gaps))
+    notes = ImportNotes(Source(source, HINT), gaps)
     by_kind = by_type(answers, source)
     cluster = next(
         (
@@ -211,19 +180,12 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
     )
     hosts: dict[str, Host] = {}
     for each in by_kind.get("node", ()):
-        host = _host(each, answers, cluster, told)
+        host = _host(each, answers, cluster, notes)
         if host is not None:
             hosts[host.name] = host
     if not hosts:
         allowed = "a node that is online, with its size (needs Sys.Audit on /nodes)"
-        refuse(
-            source,
-            RESOURCES,
-            f"{sum(map(len, by_kind.values()))} resources, no such node",
-            allowed,
-            HINT,
-            "source-lacks",
-        )
+        Source(source, HINT, RESOURCES).lacks(f"{sum(map(len, by_kind.values()))} resources, no such node", allowed)
     versions = {
         json_fields.name(each, "node"): json_fields.whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())
     }
@@ -236,25 +198,25 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
     ]
     if len(guests) < len(listed):
         text = "left out: their node is left out, or their size is unknown"
-        told.of_all.append(Assumption(counted(len(listed) - len(guests), "guest"), text))
+        notes.assumed(text, counted(len(listed) - len(guests), "guest"))
     names = _unique_names(guests)
-    stores = _stores(by_kind.get("storage", ()), told)
+    stores = _stores(by_kind.get("storage", ()), notes)
     managed = _managed(answers)
     unmanaged = [managed is not None and not _is_in(each, managed) for each in guests]
     vms = [
         replace(
-            _vm(each, answers, hosts, versions, names, stores, told), restart_priority="disabled" if alone else None
+            _vm(each, answers, hosts, versions, names, stores, notes), restart_priority="disabled" if alone else None
         )
         for each, alone in zip(guests, unmanaged, strict=True)
     ]
     if containers := sum(each.get("type") == "lxc" for each in guests):
         text = "containers (LXC) are simulated as VMs: a shared kernel and page cache are not modelled"
-        told.of_all.append(Assumption(counted(containers, "container"), text))
+        notes.assumed(text, counted(containers, "container"))
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
-        told.lacks("/cluster/ha/rules or groups", "placement rules")
-    ha = _restarted(managed, guests, told)
-    ceph, together = proxmox_ceph.read(answers, source, vms), _together(guests, answers, hosts)
+        notes.missing("/cluster/ha/rules or groups", "placement rules")
+    ha = _restarted(managed, guests, notes)
+    ceph, together = proxmox_ceph.read(answers, notes.source, vms), _together(guests, answers, hosts)
     return Inventory(
         source,
         "proxmox",
@@ -262,8 +224,8 @@ def inventory(answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> Invent
         vms,
         list(stores.values()),
         rules,
-        [*told.gaps, *ceph.gaps],
-        [*told.assumed, *ceph.assumed],
+        [*notes.gaps, *ceph.notes.gaps],
+        [*notes.assumptions(), *ceph.notes.assumptions()],
         [Cluster(cluster or "", ha=ha, restarts_by="proxmox", **together)] if cluster or together else [],
         _unused(answers),
         ceph.pools,
@@ -297,16 +259,16 @@ def _clock_mhz(host: Host) -> float:
     return (host.clock_hz or ASSUMED_CLOCK_HZ) / 1e6
 
 
-def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], told: Told) -> bool | None:
+def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], notes: ImportNotes) -> bool | None:
     """True if HA restarts VMs of a failed node, i.e. those that are HA resources."""
     if managed is None:
-        told.lacks("/cluster/ha/resources", "VMs that HA restarts after a node failure")
+        notes.missing("/cluster/ha/resources", "VMs that HA restarts after a node failure")
         return None
     running = [each for each in guests if each.get("status") == "running"]
     without = sum(1 for each in running if not _is_in(each, managed))
     if without and without < len(running):
         text = f"{without} of {len(running)} running VMs are no HA resources, so they are not restarted"
-        told.of_all.append(Assumption("all", text))
+        notes.assumed(text)
     return without < len(running)
 
 
@@ -330,11 +292,11 @@ def _unused(answers: Answers) -> list[str]:
     return [outside.name(path) for path in dict.fromkeys(found)][:MOST_UNUSED]
 
 
-def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
+def _host(resource: Fields, answers: Answers, cluster: str | None, notes: ImportNotes) -> Host | None:
     """Return a node, or None if its size is unknown, for example while it is offline."""
     name = json_fields.name(resource, "node")
     if resource.get("status") == "offline":  # its last figures stay in the list for 5 min
-        told.of_node(name or "a node", "left out with its guests: it is offline")
+        notes.host(name or "a node", "left out with its guests: it is offline")
         return None
     status = answers.get(f"nodes/{resource.get('node')}/status")
     status = status if isinstance(status, dict) else {}
@@ -345,20 +307,18 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     memory = json_fields.whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
     memory = memory or json_fields.whole(resource.get("maxmem"))
     if not name or not cpus or not memory:
-        told.of_node(name or "a node", "left out with its guests: its size is unknown (needs Sys.Audit on it)")
+        notes.host(name or "a node", "left out with its guests: its size is unknown (needs Sys.Audit on it)")
         return None
     if cpus > linux_host.MOST_CPUS:
-        refuse(
-            told.source, f"nodes/{name}", f"{cpus} CPUs", f"at most {linux_host.MOST_CPUS}", HINT, "source-too-large"
-        )
-    sockets, cores, threads = _topology(info, cpus, name, told)
+        notes.source.at(f"nodes/{name}").too_large(f"{cpus} CPUs", f"at most {linux_host.MOST_CPUS}")
+    sockets, cores, threads = _topology(info, cpus, name, notes)
     clock = linux_host.clock_in_name(json_fields.text(info.get("model")))
     mhz = json_fields.number(info.get("mhz"))
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
         clock = mhz * 1e6
-        told.of_node(name, f"assumed a nominal clock of {mhz:.0f} MHz: the current clock of its first CPU")
+        notes.host(name, f"assumed a nominal clock of {mhz:.0f} MHz: the current clock of its first CPU")
     if clock is None:
-        told.lacks("nodes/NODE/status/cpuinfo/mhz", "exact MHz of limits and demand (clock is assumed)")
+        notes.missing("nodes/NODE/status/cpuinfo/mhz", "exact MHz of limits and demand (clock is assumed)")
     used = json_fields.whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
     used = json_fields.whole(resource.get("mem")) if used is None else used
     busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
@@ -367,14 +327,14 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         most = linux_host.usage_pct(peak / cpus, threads)
         usage["usage_peak_pct"] = None if most is None else max(most, usage["usage_p95_pct"] or 0.0)
     if usage["usage_pct"] is None:
-        told.lacks("cpu of nodes", "CPU usage of hosts")
+        notes.missing("cpu of nodes", "CPU usage of hosts")
     elif threads > 1:
-        told.of_node(name, linux_host.BUSY_THREADS)
+        notes.host(name, linux_host.BUSY_THREADS)
         if (usage.get("usage_p95_pct") or usage["usage_pct"]) > SHARED_CORES_FROM_PCT:
             text = (
                 f"busy above {SHARED_CORES_FROM_PCT}%: its threads share cores, so demand of its VMs can be overstated"
             )
-            told.of_node(name, text)
+            notes.host(name, text)
     return Host(
         name,
         sockets,
@@ -401,17 +361,17 @@ def _usage(series: Series | None, busy: float | None, cpus: int, threads: int) -
     return {"usage_pct": mean, "usage_p95_pct": p95, **series.span}
 
 
-def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int, int]:
+def _topology(info: Fields, cpus: int, name: str, notes: ImportNotes) -> tuple[int, int, int]:
     """Return sockets, cores per socket and threads per core of a node."""
     sockets, cores = json_fields.whole(info.get("sockets")), json_fields.whole(info.get("cores"))
     if not sockets or not cores or cores > cpus or sockets > cores:
-        told.lacks("nodes/NODE/status/cpuinfo", "sockets and cores of hosts")
+        notes.missing("nodes/NODE/status/cpuinfo", "sockets and cores of hosts")
         threads = 2 if cpus % 2 == 0 else 1
-        told.of_node(name, f"assumed one socket of {cpus // threads} cores for {cpus} logical CPUs")
+        notes.host(name, f"assumed one socket of {cpus // threads} cores for {cpus} logical CPUs")
         return 1, cpus // threads, threads
     per_socket, threads = -(-cores // sockets), max(round(cpus / cores), 1)
     if sockets * per_socket * threads != cpus:
-        told.of_node(name, f"assumed {sockets} x {per_socket} cores of {threads} threads for {cpus} logical CPUs")
+        notes.host(name, f"assumed {sockets} x {per_socket} cores of {threads} threads for {cpus} logical CPUs")
     return sockets, per_socket, threads
 
 
@@ -446,7 +406,7 @@ def _vm(
     versions: Mapping[str, int | None],
     names: Mapping[int, str],
     stores: Mapping[str, Datastore],
-    told: Told,
+    notes: ImportNotes,
 ) -> Vm:
     """Return a VM from its configuration, or from the list of resources without one."""
     number = json_fields.whole(resource.get("vmid")) or 0
@@ -454,7 +414,7 @@ def _vm(
     is_container = resource.get("type") == "lxc"
     config = answers.get(f"{_path(resource)}/config")
     if not isinstance(config, dict):
-        told.lacks(
+        notes.missing(
             f"nodes/NODE/{'lxc' if is_container else 'qemu'}/VMID/config",
             "topology, limits, weights, affinity and disks of VMs",
         )
@@ -468,22 +428,22 @@ def _vm(
     most = cores * sockets if config else seen
     vcpus = min(json_fields.whole(of_vm.get("vcpus")) or most, most)
     if not 1 <= most <= linux_host.MOST_CPUS:
-        refuse(told.source, f"{name}/cores", str(most), f"1 to {linux_host.MOST_CPUS} vCPUs", HINT, "source-too-large")
+        notes.source.at(f"{name}/cores").too_large(most, f"1 to {linux_host.MOST_CPUS} vCPUs")
     memory = _memory(config, resource)
     if not memory:
-        refuse(told.source, f"{name}/memory", json_fields.text(config.get("memory")) or "none", "a number of MiB", HINT)
+        notes.source.at(f"{name}/memory").refuse(json_fields.text(config.get("memory")) or "none", "a number of MiB")
     least, weight_of_memory = json_fields.whole(of_vm.get("balloon")), json_fields.whole(of_vm.get("shares"))
     balloons = least is not None and 0 < least * 2**20 < memory and weight_of_memory != 0
     huge = json_fields.text(of_vm.get("hugepages")) in ("any", "2", "1024")
     if balloons and not huge:
-        told.of_vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
+        notes.vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
 
     limit = json_fields.number(config.get("cpulimit"))
     clock_mhz = _clock_mhz(host)
     version = versions.get(node) if versions.get(node) in linux_host.DEFAULT_WEIGHTS else None
     weight = json_fields.whole(config.get("cpuunits"))
     if weight is not None and version is None:
-        told.of_vm(name, linux_host.weights(None, (weight,)))
+        notes.vm(name, linux_host.weights(None, (weight,)))
     if weight is not None and version != 1:
         weight = min(max(weight, 1), 10_000)
     cpu = json_fields.number(resource.get("cpu"))
@@ -495,14 +455,14 @@ def _vm(
         if (peak := _peak(_path(resource), answers)) is not None:
             demand = replace(demand, cpu_peak_mhz=max(peak * clock_mhz, demand.cpu_p95_mhz or 0.0))
         if series.step_s > LONG_STEP_S:
-            told.of_vm(name, f"demand is from {series.counter}: shorter peaks are not in it")
+            notes.vm(name, f"demand is from {series.counter}: shorter peaks are not in it")
     elif running and cpu is not None and 0 <= cpu <= 1_000:
         used = cpu * (json_fields.number(resource.get("maxcpu")) or vcpus)
         demand = Demand(used * clock_mhz, None, "cpu of /cluster/resources, about 10 s")
-        told.lacks("nodes/NODE/qemu/VMID/rrddata", "demand over a month (that of about 10 s is used)")
+        notes.missing("nodes/NODE/qemu/VMID/rrddata", "demand over a month (that of about 10 s is used)")
     elif running:
-        told.lacks("cpu in /cluster/resources", "measured demand")
-    disks = tuple(_disks(config, node, stores, told))
+        notes.missing("cpu in /cluster/resources", "measured demand")
+    disks = tuple(_disks(config, node, stores, notes))
     return Vm(
         name,
         vcpus,
@@ -515,13 +475,13 @@ def _vm(
         shares=linux_host.shares(weight, version) if config else None,
         limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus else None,
         cpu_hot_add="cpu" in json_fields.text(of_vm.get("hotplug")).split(",") if of_vm else None,
-        affinity=_affinity(of_vm, host, name, told),
-        numa=_numa(of_vm, sockets, cores, vcpus, name, told),
+        affinity=_affinity(of_vm, host, name, notes),
+        numa=_numa(of_vm, sockets, cores, vcpus, name, notes),
         disks=disks,
         guest_os=outside.name(json_fields.text(config.get("ostype"))) or None,
         demand=demand,
         live_migration=not (is_container or any(_is_host_device(key, value) for key, value in config.items())),
-        memory_consumed_bytes=_occupied(resource, told) if running else None,
+        memory_consumed_bytes=_occupied(resource, notes) if running else None,
         memory_shares=(weight_of_memory or DEFAULT_MEMORY_SHARES) if balloons else None,
         huge_pages=huge,
         balloon=True if balloons and not huge else None,
@@ -537,12 +497,12 @@ def _is_host_device(key: str, value: Any) -> bool:
     return _HOST_DEVICE.fullmatch(key) is not None and not json_fields.text(value).startswith(("spice", "socket"))
 
 
-def _occupied(resource: Fields, told: Told) -> int | None:
+def _occupied(resource: Fields, notes: ImportNotes) -> int | None:
     """Return consumed host memory of a VM: `memhost` of Proxmox VE 9. `mem` is partly the guest's view."""
     own = "mem" if resource.get("type") == "lxc" else "memhost"  # a container's memory is the node's
     if (occupied := json_fields.whole(resource.get(own))) is not None:
         return occupied
-    told.lacks("memhost in /cluster/resources, of Proxmox VE 9", "consumed memory of VMs")
+    notes.missing("memhost in /cluster/resources, of Proxmox VE 9", "consumed memory of VMs")
     return None
 
 
@@ -574,19 +534,19 @@ def _memory(config: Fields, resource: Fields) -> int | None:
     return 512 * 2**20 if config and "memory" not in config else json_fields.whole(resource.get("maxmem"))
 
 
-def _affinity(config: Fields, host: Host, name: str, told: Told) -> str | None:
+def _affinity(config: Fields, host: Host, name: str, notes: ImportNotes) -> str | None:
     """Return the CPUs of `affinity`, renumbered for a scenario."""
     text = json_fields.text(config.get("affinity"))
     if not text:
         return None
     cpus = linux_host.cpu_list(text)
     if cpus is None:
-        refuse(told.source, f"{name}/affinity", text, "a list such as 0,5,8-11", HINT)
-    told.of_node(host.name, linux_host.USUAL)
+        notes.source.at(f"{name}/affinity").refuse(text, "a list such as 0,5,8-11")
+    notes.host(host.name, linux_host.USUAL)
     return Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core).affinity(cpus)
 
 
-def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told: Told) -> dict[str, object]:
+def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, notes: ImportNotes) -> dict[str, object]:
     """Return the guest's NUMA nodes: those of `numa0`, `numa1` .... Without them, `numa` gives one per virtual socket.
 
     `hostnodes` only binds memory, while vCPUs run wherever `affinity` allows. Such nodes do not count as bound.
@@ -602,10 +562,10 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
     for options in listed:
         cpus = linux_host.cpu_list(options.get("cpus", "").replace(";", ","))
         if cpus is None:
-            refuse(told.source, f"{name}/numa", options.get("cpus", "none"), "vCPUs such as 0-3;8", HINT)
+            notes.source.at(f"{name}/numa").refuse(options.get("cpus", "none"), "vCPUs such as 0-3;8")
         cells.append(sum(1 for cpu in cpus if cpu < vcpus))
     if any("hostnodes" in options for options in listed):
-        told.of_vm(name, "its memory is bound to host nodes, its vCPUs are not: assumed not bound")
+        notes.vm(name, "its memory is bound to host nodes, its vCPUs are not: assumed not bound")
     if not listed:
         cells = [min(cores, vcpus - start) for start in range(0, min(sockets * cores, vcpus), cores)]
     cells = [cell for cell in cells if cell > 0]
@@ -614,7 +574,7 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
     return {"cells": cells}
 
 
-def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Told) -> Iterator[VirtualDisk]:
+def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], notes: ImportNotes) -> Iterator[VirtualDisk]:
     """Yield virtual disks, without CD-ROMs, EFI variables, TPM state and unattached volumes."""
     for key in sorted(config, key=_number_of):
         bus = _BUSES.fullmatch(key)
@@ -627,7 +587,7 @@ def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Tol
             continue
         size = re.fullmatch(r"([0-9]{1,12})(?:\.[0-9]+)?([KMGT]?)", options.get("size", ""))
         if size is None:
-            told.lacks("size of disks", "capacity of disks that are passed through")
+            notes.missing("size of disks", "capacity of disks that are passed through")
         scsi = json_fields.text(config.get("scsihw")) if bus[1] == "scsi" else ""
         kind = "virtio-blk" if bus[1] == "virtio" else _CONTROLLERS.get(scsi)
         own = bus[1] == "virtio" or scsi == "virtio-scsi-single"
@@ -655,7 +615,7 @@ def _options(text: str) -> dict[str, str]:
     return {key if separator else "file": value if separator else key for key, separator, value in parts}
 
 
-def _stores(resources: Iterable[Fields], told: Told) -> dict[str, Datastore]:
+def _stores(resources: Iterable[Fields], notes: ImportNotes) -> dict[str, Datastore]:
     """Return the storages for disks of VMs and containers: a shared one once, a local one for each node."""
     stores: dict[str, Datastore] = {}
     for each in resources:
@@ -668,7 +628,7 @@ def _stores(resources: Iterable[Fields], told: Told) -> dict[str, Datastore]:
             stores[key] = replace(stores[key], hosts=(*stores[key].hosts, node))
             continue
         if each.get("plugintype") == "zfspool":
-            told.of_node(node, ZFS)
+            notes.host(node, ZFS)
         size, used = json_fields.whole(each.get("maxdisk")), json_fields.whole(each.get("disk"))
         free = size - used if size is not None and used is not None and used <= size else None
         stores[key] = Datastore(

@@ -74,7 +74,7 @@ def read(sources: Sequence[str]) -> Inventory:
     """Return the inventory at an address. Raises UnreachableError and SourceError. Never shows the secret."""
     if len(sources) > 1:
         hint = "import clusters one after another; one node answers for its whole cluster"
-        outside.refuse(f"{SCHEME}://", "", f"{len(sources)} addresses", "one node of a cluster", hint, "bad-address")
+        outside.Source(f"{SCHEME}://").refuse(f"{len(sources)} addresses", "one node of a cluster", hint, "bad-address")
     address, trust = read_address(sources[0])
     server = Server(address, trust)
     with closing(server):
@@ -89,9 +89,9 @@ def read_address(text: str) -> tuple[Address, Trust]:
     user, _, token = address.user.partition("!")
     if "@" not in user.strip("@") or (token and not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]{1,127}", token)):
         hint = "name the user with its realm (auditor@pve), and !TOKENID for an API token"
-        outside.refuse(str(address), "", "no user with a realm", FORM, hint, "bad-address")
+        outside.Source(address).refuse("no user with a realm", FORM, hint, "bad-address")
     if address.path:
-        outside.refuse(str(address), "", "a path", FORM, "one node answers for its whole cluster", "bad-address")
+        outside.Source(address).refuse("a path", FORM, "one node answers for its whole cluster", "bad-address")
     return address, tls.trust(address.query)
 
 
@@ -115,7 +115,7 @@ class Server(http_json.Client):
         ticket = json_fields.text(found.get("ticket"))
         if found.get("NeedTFA") or not re.fullmatch(r"[\x21-\x3a\x3c-\x7e]{1,4096}", ticket):
             hint = f"create an API token for it, and import {FORM}"
-            outside.refuse(str(self.address), "", "a user with a second factor", "an API token", hint, "bad-address")
+            self.source.refuse("a user with a second factor", "an API token", hint, "bad-address")
         self.headers["Cookie"] = f"PVEAuthCookie={ticket}"
 
     def get(self, path: str) -> Any:
@@ -136,8 +136,7 @@ class Server(http_json.Client):
             return self.checked(path, lambda: read(data, str(self.address)))
         answer = self.json(path, data)
         if not isinstance(answer, dict) or "data" not in answer:
-            allowed, hint = '{"data": ...}', self.service.hint
-            outside.refuse(str(self.address), path, "a response without data", allowed, hint)
+            self.source.at(path).refuse("a response without data", '{"data": ...}')
         return answer["data"]
 
 
@@ -205,18 +204,11 @@ class _Collection:
         held = {right for path in paths if isinstance(path, dict) for right in path}
         lacks = [right for right in ("Sys.Audit", "VM.Audit") if right not in held]
         if lacks:
-            hint = (
-                "pveum acl modify / --roles PVEAuditor --tokens USER@REALM!TOKENID (--users for a user); a token with "
-                "separate privileges does not inherit those of its user"
-            )
-            value = "sizes of nodes, or guests, that are not visible"
-            outside.refuse(
-                str(self.server.address),
-                "cluster/resources",
-                value,
+            self.server.source.at("cluster/resources").lacks(
+                "sizes of nodes, or guests, that are not visible",
                 f"the rights {' and '.join(lacks)} on /",
-                hint,
-                "source-lacks",
+                "pveum acl modify / --roles PVEAuditor --tokens USER@REALM!TOKENID (--users for a user); a token with "
+                "separate privileges does not inherit those of its user",
             )
 
     def _of_node(self, node: str, guests: Sequence[Fields]) -> dict[str, Any]:

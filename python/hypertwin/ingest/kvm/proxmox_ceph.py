@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypertwin.ingest import json_fields, outside
-from hypertwin.ingest.inventory import Assumption, PoolDevice, PoolPolicy, StoragePool, Vm, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import PoolDevice, PoolPolicy, StoragePool, Vm
 from hypertwin.ingest.json_fields import Fields
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Source
 from hypertwin.naming import counted
 
 READ = r"storage|cluster/ceph/(status|flags|metadata)|nodes/[^/]+/ceph/(status|osd|pool|crush)"
@@ -60,26 +61,10 @@ Answers = Mapping[str, Any]
 
 @dataclass
 class Found:
-    """Pools of a cluster, with assumptions about them and missing data."""
+    """Pools of a cluster, with notes on them."""
 
+    notes: ImportNotes
     pools: list[StoragePool] = field(default_factory=list)
-    assumptions: list[Assumption] = field(default_factory=list)
-    of_osds: list[Assumption] = field(default_factory=list)
-    """Assumptions about one OSD each."""
-    gaps: list[Gap] = field(default_factory=list)
-
-    def assume(self, subject: str, text: str) -> None:
-        """Note an assumption."""
-        self.assumptions.append(Assumption(subject, text))
-
-    def of_osd(self, number: int, text: str) -> None:
-        """Note an assumption about an OSD."""
-        self.of_osds.append(Assumption(f"osd.{number}", text))
-
-    @property
-    def assumed(self) -> list[Assumption]:
-        """All assumptions. Those about OSDs with equal text are combined."""
-        return [*self.assumptions, *grouped("OSD", self.of_osds)]
 
 
 @dataclass(frozen=True)
@@ -127,20 +112,20 @@ class _Storage:
     has_krbd: bool
 
 
-def read(answers: Answers, source: str, vms: Sequence[Vm]) -> Found:
+def read(answers: Answers, source: Source, vms: Sequence[Vm]) -> Found:
     """Return the pools of a cluster, one for each set of device classes. Raises SourceError.
 
     `vms` decide which pools matter most.
     """
-    found = Found()
+    found = Found(ImportNotes(source))
     storages, external = _storages(answers)
     for name in external:
-        found.assume(f"storage {name}", "on a Ceph cluster outside these nodes: not imported")
+        found.notes.assumed("on a Ceph cluster outside these nodes: not imported", f"storage {name}")
     osds, pools = _osds(answers, source, found), _pools(answers, source, found)
     if not osds or not pools:
         if storages:
             paths = " and ".join(f"nodes/NODE/ceph/{part}" for part, of in (("osd", osds), ("pool", pools)) if not of)
-            found.gaps.append(Gap(paths, "Ceph: latency of I/O, capacity, durability"))
+            found.notes.missing(paths, "Ceph: latency of I/O, capacity, durability")
         return found
     _health(answers, osds, found)
     storages = _with_pools(storages, pools, found)
@@ -152,9 +137,9 @@ def read(answers: Answers, source: str, vms: Sequence[Vm]) -> Found:
     classes = sorted(sizes)
     if len(classes) > MAX_CLASSES:
         value, allowed = f"{len(classes)} device classes", f"at most {MAX_CLASSES}"
-        refuse(source, "nodes/NODE/ceph/osd", value, allowed, HINT, "source-too-large")
+        source.at("nodes/NODE/ceph/osd").too_large(value, allowed)
     if len(classes) > 1 and not rules:
-        found.gaps.append(Gap("nodes/NODE/ceph/crush", "device classes of Ceph pools (assumed: all pools use all)"))
+        found.notes.missing("nodes/NODE/ceph/crush", "device classes of Ceph pools (assumed: all pools use all)")
     used = _bytes_of_vms(storages, vms)
     shown = [pool for pool in pools if pool.name in used] or [_largest(pools)]
     of_pool = {pool.name: _classes(pool, rules, classes) for pool in pools}
@@ -170,7 +155,9 @@ def read(answers: Answers, source: str, vms: Sequence[Vm]) -> Found:
         if there:
             found.pools.append(_storage_pool(here, others, there, rules, storages, drives, found))
     if found.pools:
-        found.assume("Ceph", "network of OSDs unknown: assumed two ports of 10 Gb Ethernet; set hosts.NAME.network")
+        found.notes.assumed(
+            "network of OSDs unknown: assumed two ports of 10 Gb Ethernet; set hosts.NAME.network", "Ceph"
+        )
     return found
 
 
@@ -187,17 +174,17 @@ def _storage_pool(
     main = pools[0]
     every = [*pools, *others]
     if any(pool.raw_bytes is None for pool in every):
-        found.gaps.append(Gap("bytes_used in nodes/NODE/ceph/pool", "stored data of Ceph pools"))
+        found.notes.missing("bytes_used in nodes/NODE/ceph/pool", "stored data of Ceph pools")
     policies = {pool.redundancy: pool for pool in reversed(pools)}
     sizes = [(pool.raw_bytes or 0) / policies.get(pool.redundancy, main).raw_per_byte for pool in every]
     if len(policies) > 1:
         text = "pools of several redundancies share its OSDs: stored data is divided among them by working sets of VMs"
-        found.assume(f"Ceph pool {main.name}", text)
+        found.notes.assumed(text, f"Ceph pool {main.name}")
     domains = {rules[pool.rule].domain for pool in pools if pool.rule in rules}
     domain = _DOMAINS.get(next(iter(domains)), "host") if len(domains) == 1 else "host"
     if domains - {domain if domain == "host" else "osd"}:
         listed = ", ".join(sorted(outside.name(each) for each in domains))
-        found.assume(f"Ceph pool {main.name}", f"failure domain {listed}: imported as host")
+        found.notes.assumed(f"failure domain {listed}: imported as host", f"Ceph pool {main.name}")
     mine = [storage for storage in storages if storage.pool in {pool.name for pool in pools}]
     versions = Counter(osd.version for osd in osds if osd.version is not None)
     return StoragePool(
@@ -266,28 +253,28 @@ def _with_pools(storages: Sequence[_Storage], pools: Sequence[_Pool], found: Fou
             pool = blocks[0]
         if not storage.pool:
             text = f"its Ceph pool is assumed to be {pool}: /storage names it" if pool else "its Ceph pool is unknown"
-            found.assume(f"storage {storage.name}", text)
+            found.notes.assumed(text, f"storage {storage.name}")
         elif pool not in names:
-            found.assume(f"storage {storage.name}", f"its Ceph pool {pool} is not in the list of pools")
+            found.notes.assumed(f"its Ceph pool {pool} is not in the list of pools", f"storage {storage.name}")
         if pool in names:
             matched.append(_Storage(storage.name, pool, storage.has_krbd))
     return matched
 
 
-def _osds(answers: Answers, source: str, found: Found) -> list[_Osd]:
+def _osds(answers: Answers, source: Source, found: Found) -> list[_Osd]:
     """Return the OSDs that hold data, by number. Those that are out, or without a host or size, hold none."""
     nodes = next((leaves for answer in _of_nodes(answers, "osd") if (leaves := _leaves(answer, source))), {})
     osds = []
     for number, (host, fields) in sorted(nodes.items()):
         weight = json_fields.number(fields.get("crush_weight"))
         if not json_fields.flag(fields.get("in", 1)) or weight == 0:
-            found.of_osd(number, "out: left out")
+            found.notes.osd(f"osd.{number}", "out: left out")
             continue
         capacity = json_fields.whole(fields.get("total_space")) or 0
         if not LEAST_CAPACITY <= capacity <= MAX_CAPACITY and weight is not None and 0 < weight < 1024:
             capacity = round(weight * 2**40)
         if not host or not LEAST_CAPACITY <= capacity <= MAX_CAPACITY:
-            found.of_osd(number, "left out: no host, or no plausible size")
+            found.notes.osd(f"osd.{number}", "left out: no host, or no plausible size")
             continue
         version = re.match(r"([0-9]{1,2})\.", json_fields.text(fields.get("ceph_version_short")))
         osds.append(
@@ -304,7 +291,7 @@ def _osds(answers: Answers, source: str, found: Found) -> list[_Osd]:
     return osds
 
 
-def _leaves(answer: Any, source: str) -> dict[int, tuple[str, Fields]]:
+def _leaves(answer: Any, source: Source) -> dict[int, tuple[str, Fields]]:
     """Return the OSDs of a CRUSH tree with their hosts, by number."""
     found: dict[int, tuple[str, Fields]] = {}
     waiting: list[tuple[Fields, str]] = [(json_fields.below(answer, "root"), "")]
@@ -322,21 +309,20 @@ def _leaves(answer: Any, source: str) -> dict[int, tuple[str, Fields]]:
             value = (
                 f"more than {MAX_OSDS} OSDs" if len(found) > MAX_OSDS else f"more than {MAX_BUCKETS} buckets and OSDs"
             )
-            refuse(source, "nodes/NODE/ceph/osd", value, f"at most {MAX_OSDS} OSDs", HINT, "source-too-large")
+            source.at("nodes/NODE/ceph/osd").too_large(value, f"at most {MAX_OSDS} OSDs")
     return found
 
 
-def _pools(answers: Answers, source: str, found: Found) -> list[_Pool]:
+def _pools(answers: Answers, source: Source, found: Found) -> list[_Pool]:
     listed = next((pools for answer in _of_nodes(answers, "pool") if (pools := json_fields.objects(answer))), [])
     if len(listed) > MAX_POOLS:
-        allowed = f"at most {MAX_POOLS}"
-        refuse(source, "nodes/NODE/ceph/pool", f"{len(listed)} pools", allowed, HINT, "source-too-large")
+        source.at("nodes/NODE/ceph/pool").too_large(f"{len(listed)} pools", f"at most {MAX_POOLS}")
     found_pools: dict[str, _Pool] = {}
     for each in listed:
         name = json_fields.name(each, "pool_name")
         said = _redundancy(each, name, found)
         if said is None or not name:
-            found.assume(f"Ceph pool {name or '(without a name)'}", "left out: no plausible size")
+            found.notes.assumed("left out: no plausible size", f"Ceph pool {name or '(without a name)'}")
             continue
         groups = json_fields.whole(each.get("pg_num")) or 0
         applications = json_fields.below(each, "application_metadata")
@@ -368,7 +354,7 @@ def _redundancy(pool: Fields, name: str, found: Found) -> tuple[str, float] | No
         text = (
             f"K and M unknown: assumed {data}+{size - data} by its min_size; raw_used_rate of the autoscaler has them"
         )
-        found.assume(f"Ceph pool {name}", text)
+        found.notes.assumed(text, f"Ceph pool {name}")
     parity = size - data
     return (f"ec-{data}+{parity}", size / data) if 1 <= data <= 64 and 1 <= parity <= 16 else None
 
@@ -448,11 +434,10 @@ def _devices(osds: Sequence[_Osd], drives: Mapping[int | None, Fields], found: F
         yield PoolDevice(osd.host, kind, osd.capacity_bytes, model)
     for (device_class, kind), count in sorted(silent.items()):
         text = (
-            f"drive model unknown: assumed a generic {kind} with power-loss protection for device class {device_class}"
+            f"drive model unknown: assumed a generic {kind} with power-loss protection for device class "
+            f"{device_class}; /cluster/ceph/metadata has it, or set storage.NAME.devices.device"
         )
-        found.assume(
-            counted(count, "OSD"), f"{text}; /cluster/ceph/metadata has it, or set storage.NAME.devices.device"
-        )
+        found.notes.assumed(text, counted(count, "OSD"))
 
 
 def _drives(metadata: Fields) -> dict[str, str]:
@@ -467,21 +452,21 @@ def _health(answers: Answers, osds: Sequence[_Osd], found: Found) -> None:
     """Note what is not healthy: OSDs that are down, flags, warnings."""
     for osd in osds:
         if not osd.is_up:
-            found.of_osd(osd.number, "down: imported as up; simulate its failure with failures")
+            found.notes.osd(f"osd.{osd.number}", "down: imported as up; simulate its failure with failures")
     flags = {json_fields.name(each) for each in json_fields.objects(answers.get("cluster/ceph/flags")) if _is_set(each)}
     for answer in _of_nodes(answers, "osd"):
         flags |= set(json_fields.text(json_fields.below(answer).get("flags"))[:4096].split(","))
     if known := [flag for flag in _FLAGS if flag in flags]:
         text = f"{' and '.join(known)} set: imported as if not set"
         delay = " (storage.NAME.rebuild.delay of 30 d has the effect of noout)" if "noout" in known else ""
-        found.assume("Ceph flags", text + delay)
+        found.notes.assumed(text + delay, "Ceph flags")
     for status in (answers.get("cluster/ceph/status"), *_of_nodes(answers, "status")):
         health = json_fields.below(status, "health")
         state = json_fields.name(health, "status")
         if state and state != "HEALTH_OK":
             checks = ", ".join(outside.name(each) for each in sorted(json_fields.below(health, "checks"))[:4])
             text = f"{state}{f' ({checks})' if checks else ''}: imported as healthy, with all placement groups complete"
-            found.assume("Ceph health", text)
+            found.notes.assumed(text, "Ceph health")
         if state:
             return
 

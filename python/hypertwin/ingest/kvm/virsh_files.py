@@ -23,11 +23,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hypertwin.ingest import export_files, outside, storage_paths
-from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Vm, grouped
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Datastore, Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host, lscpu
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, NodeInfo
 from hypertwin.ingest.kvm.linux_host import Numbering
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 256 * 2**20
@@ -80,7 +81,7 @@ class Site:
     """Version of its control groups, or None if unknown."""
     stores: list[tuple[Datastore, str]] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: Sequence[Gap] = ()
 
 
 def kind(head: bytes) -> str | None:
@@ -111,15 +112,13 @@ def read(sources: Sequence[str]) -> Inventory:
     folders = _folders([Path(source) for source in sources])
     hosts = [each for each in folders if each.files.keys() & {"domain", *_OF_A_HOST}]
     if len(hosts) > MOST_HOSTS:
-        refuse(sources[0], "", f"{len(hosts)} hosts", f"at most {MOST_HOSTS}", "read fewer", "source-too-large")
+        Source(sources[0]).too_large(f"{len(hosts)} hosts", f"at most {MOST_HOSTS}", "read fewer")
     left = MOST_ALL_BYTES
     sites: list[Site] = []
     for folder in hosts:
         left -= sum(path.stat().st_size for paths in folder.files.values() for path in paths)
         if left < 0:
-            refuse(
-                folder.path, "", f"more than {MOST_ALL_BYTES} bytes", "fewer", "read fewer hosts", "source-too-large"
-            )
+            Source(folder.path).too_many(MOST_ALL_BYTES, "bytes", hint="read fewer hosts")
         sites.append(_site(folder, {site.host.name for site in sites}))
     unused = [outside.name(path.name) for each in folders for path in each.files.get("", ())][:MOST_UNUSED]
     return _inventory(export_files.shown(sources), sites, unused)
@@ -134,7 +133,7 @@ def _folders(sources: Sequence[Path]) -> list[Folder]:
         for path in sorted(itertools.islice(_below(source), MOST_FILES + 1)) if is_folder else [source]:
             count += 1
             if count > MOST_FILES:
-                refuse(source, "", f"more than {MOST_FILES} files", "fewer", "read fewer hosts", "source-too-large")
+                Source(source).too_many(MOST_FILES, "files", hint="read fewer hosts")
             of_kind = kind(outside.head(path)) or ""
             parts = path.parent.relative_to(source).parts if is_folder else ()
             cluster = outside.name(parts[-2]) if len(parts) > 1 else None
@@ -186,20 +185,11 @@ def _host(folder: Folder, taken: set[str]) -> Site:
     capabilities, nodeinfo, cpus = (folder.first(each) for each in _OF_A_HOST)
     first, version, system = folder.first("domain"), folder.first("version"), folder.first("uname")
     if capabilities is None and nodeinfo is None and cpus is None:
-        refuse(
-            first or folder.path,
-            "",
-            "VMs, but no host",
-            "the host's virsh capabilities beside them",
-            COMMANDS,
-            "source-lacks",
-        )
-    gaps: list[Gap] = []
-    assumed: list[str] = []
+        Source(first or folder.path).lacks("VMs, but no host", "the host's virsh capabilities beside them", COMMANDS)
+    notes = ImportNotes(Source(folder.path))
     if capabilities is None and nodeinfo is None:
         assert cpus is not None
-        host, gaps, assumptions = lscpu.host(cpus, folder.first("numactl"), set())
-        assumed = [each.text for each in assumptions]
+        host = lscpu.host(cpus, folder.first("numactl"), set(), notes)
         numbering = Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core)
     else:
         sysinfo = folder.first("sysinfo")
@@ -212,13 +202,8 @@ def _host(folder: Folder, taken: set[str]) -> Site:
             text, info, _text(sysinfo) if sysinfo is not None else "", where, found.get("Model name", "")
         )
         if not told.memory_bytes:
-            refuse(
-                where,
-                "topology",
-                "no memory",
-                "NUMA cells with memory, or virsh nodeinfo beside it",
-                COMMANDS,
-                "source-lacks",
+            Source(where).at("topology").lacks(
+                "no memory", "NUMA cells with memory, or virsh nodeinfo beside it", COMMANDS
             )
         host = Host(
             "",
@@ -230,7 +215,8 @@ def _host(folder: Folder, taken: set[str]) -> Site:
             numa_nodes=told.numa_nodes,
             cpu_model=told.cpu_model,
         )
-        numbering, assumed = told.numbering, [*([under] if under else []), *told.assumed]
+        numbering = told.numbering
+        notes.host("", *([under] if under else []), *told.assumed)
     name = outside.name(folder.path.resolve().name) or "host"
     hypervisor = "QEMU"
     if version is not None and (running := re.search(r"^Running hypervisor: ([^\n]{1,100})", _text(version), re.M)):
@@ -239,11 +225,11 @@ def _host(folder: Folder, taken: set[str]) -> Site:
         words = _text(system).split()
         name, hypervisor = outside.name(words[1]), f"Linux {outside.name(words[2])}"
     else:
-        gaps = [*gaps, Gap("uname -a", "kernel version: which scheduler the host has")]
+        notes.missing("uname -a", "kernel version: which scheduler the host has")
     if name in taken:
         name = next(each for number in itertools.count(2) if (each := f"{name}-{number}") not in taken)
     host = replace(host, name=name, hypervisor=hypervisor, cluster=folder.cluster)
-    return Site(host, numbering, assumed=assumed, gaps=list(dict.fromkeys(gaps)))
+    return Site(host, numbering, assumed=[each.text for each in notes.assumptions()], gaps=notes.gaps)
 
 
 def _nodeinfo(path: Path) -> NodeInfo:
@@ -257,8 +243,8 @@ def _nodeinfo(path: Path) -> NodeInfo:
     nodes, sockets, cores, threads = (int(found.get(key, 0)) for key in keys)
     memory = int(found.get("Memory size", 0)) * 1024
     if not (sockets and cores and threads and memory):
-        refuse(
-            path, "nodeinfo", "lines are missing", f"{', '.join(keys)} and Memory size", "virsh nodeinfo, with LC_ALL=C"
+        Source(path).at("nodeinfo").refuse(
+            "lines are missing", f"{', '.join(keys)} and Memory size", "virsh nodeinfo, with LC_ALL=C"
         )
     return NodeInfo(memory, int(found.get("CPU frequency", 0)), nodes, sockets, cores, threads)
 
@@ -272,14 +258,7 @@ def domstats(path: Path) -> dict[str, libvirt_stats.Stats]:
             now = {}
             found[begin[1]] = now
             if len(found) > MOST_FILES:
-                refuse(
-                    path,
-                    "",
-                    f"more than {MOST_FILES} domains",
-                    "fewer",
-                    "use the output of one host",
-                    "source-too-large",
-                )
+                Source(path).too_many(MOST_FILES, "domains", hint="use the output of one host")
         else:
             key, _, value = line.strip().partition("=")
             now[key] = int(value) if re.fullmatch("-?[0-9]{1,18}", value, re.ASCII) else value
@@ -293,16 +272,14 @@ def _text(path: Path) -> str:
 def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inventory:
     vms: list[Vm] = []
     stores: list[Datastore] = []
-    of_hosts: list[Assumption] = []
-    of_domains: list[Assumption] = []
-    of_all: list[Assumption] = []
+    notes = ImportNotes(Source(source), (gap for site in sites for gap in site.gaps))
     chosen = _each_once(sites)
     counted: dict[str, int] = {}
     for _, told in chosen:
         counted[told.vm.name] = counted.get(told.vm.name, 0) + 1
     none_runs = not any(_runs(site, told) for site, told in chosen)
     if chosen and none_runs:
-        of_all.append(Assumption("all", "assumed that all VMs run: virsh dumpxml has no id for any of them"))
+        notes.assumed("assumed that all VMs run: virsh dumpxml has no id for any of them")
     for site in sites:
         own = [told for where, told in chosen if where is site]
         own_weights = [told.weight for told in own]
@@ -315,20 +292,19 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
         for told in own:
             name = told.vm.name if counted[told.vm.name] == 1 else outside.told_apart(told.vm.name, site.host.name)
             vms.append(replace(_vm(site, told, version, folders), name=name, powered_on=none_runs or _runs(site, told)))
-            of_domains += [Assumption(name, text) for text in told.assumed]
+            for text in told.assumed:
+                notes.vm(name, text)
         texts = [*site.assumed, *([linux_host.weights(version, own_weights)] if own else [])]
         if not site.numbering.node_of and any(told.vm.affinity for told in own):
             texts.append(linux_host.USUAL)
-        of_hosts += [Assumption(site.host.name, text) for text in texts]
-    gaps = [gap for site in sites for gap in site.gaps]
+        notes.host(site.host.name, *texts)
     if vms:
-        gaps.append(Gap("CPU time of VMs (virsh domstats has it since their start)", "measured demand"))
+        notes.missing("CPU time of VMs (virsh domstats has it since their start)", "measured demand")
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
-        gaps.append(Gap("virsh domstats", "disk sizes, consumed memory of VMs"))
-    of_all += storage_paths.assumption(lun for site in sites for lun in site.luns)
-    assumed = [*of_all, *grouped("host", of_hosts), *grouped("VM", of_domains)]
+        notes.missing("virsh domstats", "disk sizes, consumed memory of VMs")
+    storage_paths.note((lun for site in sites for lun in site.luns), notes)
     hosts = [site.host for site in sites]
-    return Inventory(source, "virsh", hosts, vms, stores, (), list(dict.fromkeys(gaps)), assumed, unused=unused)
+    return Inventory(source, "virsh", hosts, vms, stores, (), notes.gaps, notes.assumptions(), unused=unused)
 
 
 def _each_once(sites: Sequence[Site]) -> list[tuple[Site, DomainTold]]:

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import cpu_series, export_files, outside
+from hypertwin.ingest import cpu_series, export_files, field_table, outside
 from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.field_table import Field
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
-    Assumption,
     Cluster,
     Datastore,
     Demand,
@@ -30,12 +31,11 @@ from hypertwin.ingest.inventory import (
     VirtualDisk,
     Vm,
     figures,
-    grouped,
 )
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
 from hypertwin.ingest.nutanix import prism_v4
 from hypertwin.ingest.nutanix.prism_v4 import Usage
-from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.outside import Gap, Source
 
 MOST_ENTITIES = 20_000
 MOST_VCPUS = 16_384
@@ -51,6 +51,36 @@ _HEAD = re.compile(
 _HYPERVISORS = {
     **{"kKvm": "Nutanix AHV", "kVMware": "VMware ESXi", "kHyperv": "Microsoft Hyper-V"},
     **{"AHV": "Nutanix AHV", "ESX": "VMware ESXi", "HYPERV": "Microsoft Hyper-V", "XEN": "Xen"},
+}
+_V1: field_table.Table = {
+    **{key: key for key in ("uuid", "host_uuid", "host_name", "cluster_uuid", "power_state", "controller_vm", "stats")},
+    **{"name": "vm_name", "vcpus": "num_v_cpus", "guest_os": "guest_operating_system"},
+    "memory_bytes": "memory_capacity_in_bytes",
+}
+_V3_ENTITY: field_table.Table = {
+    **{"uuid": "metadata/uuid", "name": "status/name"},
+    **{"cluster_uuid": "status/cluster_reference/uuid", "cluster_name": "status/cluster_reference/name"},
+}
+_V3: Mapping[str, field_table.Table] = {
+    "cluster": {},
+    "host": {
+        **{key: key for key in ("num_cpu_sockets", "num_cpu_cores", "num_cpu_threads", "cpu_model")},
+        "cpu_capacity_in_hz": "cpu_capacity_hz",
+        "memory_capacity_in_bytes": Field("memory_capacity_mib", whole, MIB),
+        "hypervisor_full_name": "hypervisor/hypervisor_full_name",
+    },
+    "vm": {
+        **{"num_vcpus": "num_sockets", "num_cores_per_vcpu": "num_vcpus_per_socket"},
+        **{"memory_mb": "memory_size_mib", "power_state": "power_state"},
+        **{"host_uuid": "host_reference/uuid", "host_name": "host_reference/name"},
+    },
+}
+"""Fields of the resources of v3 by kind, with the names of v2.0."""
+_V3_DISK: field_table.Table = {
+    "is_cdrom": Field("device_properties/device_type", lambda kind: kind != "DISK"),
+    "size": "disk_size_bytes",
+    "device_bus": "device_properties/disk_address/adapter_type",
+    "storage_container_uuid": "storage_config/storage_container_reference/uuid",
 }
 _BUSES = {"nvme": "nvme"}
 """Controllers by bus. The SCSI controller of AHV has no name in scenarios."""
@@ -98,7 +128,7 @@ class Answers:
     @staticmethod
     def _check_size(kind: str, size: int, source: Path | str) -> None:
         if size > MOST_ENTITIES:
-            refuse(source, kind, f"more than {MOST_ENTITIES}", "fewer", "one cluster at a time", "source-too-large")
+            Source(source).at(kind).too_many(MOST_ENTITIES, hint="one cluster at a time")
 
 
 def recognises(head: bytes) -> bool:
@@ -188,8 +218,8 @@ def _take_v4(answer: Any, path: Path | str, answers: Answers) -> bool:
 
 def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
     """Return the kind of an entity and its fields with v2.0 names. The kind of other objects is empty."""
-    if isinstance(status := entity.get("status"), dict) and isinstance(entity.get("metadata"), dict):
-        return _of_v3(status, entity["metadata"])
+    if isinstance(entity.get("status"), dict) and isinstance(entity.get("metadata"), dict):
+        return _of_v3(entity)
     found = {_snake(key): value for key, value in itertools.islice(entity.items(), 1_000)}
     if "num_v_cpus" in found and "vm_name" in found:
         return "vms", _of_v1(found)
@@ -208,51 +238,23 @@ def _known(entity: Fields) -> tuple[str, dict[str, Any]]:
 def _of_v1(found: Fields) -> dict[str, Any]:
     """Return a VM of v1."""
     reserved = number(found.get("cpu_reserved_in_hz"))
-    copied = ("uuid", "host_uuid", "host_name", "cluster_uuid", "power_state", "controller_vm", "stats")
     return {
-        **{key: found.get(key) for key in copied},
-        **{"name": found["vm_name"], "vcpus": found["num_v_cpus"]},
-        **{"memory_bytes": found.get("memory_capacity_in_bytes"), "guest_os": found.get("guest_operating_system")},
+        **field_table.values(found, _V1),
         "reservation_mhz": reserved / 1e6 if reserved is not None and reserved > 0 else None,
     }
 
 
-def _of_v3(status: Fields, metadata: Fields) -> tuple[str, dict[str, Any]]:
+def _of_v3(entity: Fields) -> tuple[str, dict[str, Any]]:
     """Return an entity of Prism Central's v3."""
-    kind, resources = text(metadata.get("kind")), below(status, "resources")
-    cluster = below(status, "cluster_reference")
-    found: dict[str, Any] = {
-        **{"uuid": metadata.get("uuid"), "name": status.get("name")},
-        **{"cluster_uuid": cluster.get("uuid"), "cluster_name": cluster.get("name")},
-    }
-    if kind == "host":
-        copied = ("num_cpu_sockets", "num_cpu_cores", "num_cpu_threads", "cpu_model")
-        mib = whole(resources.get("memory_capacity_mib"))
-        return "hosts", {
-            **found,
-            **{key: resources.get(key) for key in copied},
-            "cpu_capacity_in_hz": resources.get("cpu_capacity_hz"),
-            "memory_capacity_in_bytes": None if mib is None else mib * MIB,
-            "hypervisor_full_name": below(resources, "hypervisor").get("hypervisor_full_name"),
-        }
+    kind = text(below(entity, "metadata").get("kind"))
+    if kind not in _V3:
+        return "", {}
+    resources = below(entity, "status", "resources")
+    found = {**field_table.values(entity, _V3_ENTITY), **field_table.values(resources, _V3[kind])}
     if kind == "vm":
-        host = below(resources, "host_reference")
-        disks = [
-            {
-                "is_cdrom": below(each, "device_properties").get("device_type") != "DISK",
-                "size": each.get("disk_size_bytes"),
-                "disk_address": {"device_bus": below(each, "device_properties", "disk_address").get("adapter_type")},
-                "storage_container_uuid": below(each, "storage_config", "storage_container_reference").get("uuid"),
-            }
-            for each in objects(resources.get("disk_list"))[:1_000]
-        ]
-        return "vms", {
-            **found,
-            **{"num_vcpus": resources.get("num_sockets"), "num_cores_per_vcpu": resources.get("num_vcpus_per_socket")},
-            **{"memory_mb": resources.get("memory_size_mib"), "power_state": resources.get("power_state")},
-            **{"host_uuid": host.get("uuid"), "host_name": host.get("name"), "vm_disk_info": disks},
-        }
-    return ("clusters", found) if kind == "cluster" else ("", {})
+        disks = [field_table.values(each, _V3_DISK) for each in objects(resources.get("disk_list"))[:1_000]]
+        found["vm_disk_info"] = [{**each, "disk_address": {"device_bus": each["device_bus"]}} for each in disks]
+    return f"{kind}s", found
 
 
 def _snake(key: str) -> str:
@@ -267,11 +269,7 @@ class _Prism:
 
     def __init__(self, answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> None:
         self.answers, self.source = answers, source
-        self.gaps: dict[Gap, None] = dict.fromkeys(gaps)
-        self.of_hosts: list[Assumption] = []
-        self.of_vms: list[Assumption] = []
-        self.of_clusters: list[Assumption] = []
-        self.of_all: list[Assumption] = []
+        self.notes = ImportNotes(Source(source, HINT), gaps)
         central = {uuid for uuid, each in answers.clusters.items() if is_central(each)}
         self.hosts = {
             uuid: each for uuid, each in answers.hosts.items() if text(each.get("cluster_uuid")) not in central
@@ -295,7 +293,7 @@ class _Prism:
         if not hosts:
             value = f"{len(self.answers.vms)} VMs, no host with cores and memory"
             allowed = "an answer to config/hosts (v4), /hosts (v2.0) or hosts/list (v3)"
-            refuse(self.source, "hosts", value, allowed, HINT, "source-lacks")
+            self.notes.source.at("hosts").lacks(value, allowed)
         stores = {
             uuid: Datastore(name(each) or outside.name(uuid), "Nutanix container", clusters=self.named(each))
             for uuid, each in self.answers.containers.items()
@@ -305,13 +303,11 @@ class _Prism:
         found = {uuid: self.vm(each, hosts, by_name, stores) for uuid, each in listed.items() if name(each)}
         vms = list(found.values())
         for file in self.answers.errors[:100]:
-            self.of_all.append(Assumption("all", f"{file} is an error of Prism Central: left out"))
+            self.notes.assumed(f"{file} is an error of Prism Central: left out")
         for kind, count in self.answers.listed.items():
             if count > len(getattr(self.answers, kind)):
                 there = len(getattr(self.answers, kind))
-                self.of_all.append(
-                    Assumption("all", f"{there} of {count} {kind} are in the files: the other pages are missing")
-                )
+                self.notes.assumed(f"{there} of {count} {kind} are in the files: the other pages are missing")
         if vms and not any(vm.storage_appliance for vm in vms):
             self.lacks("controllers")
         running = [vm for vm in vms if vm.powered_on and not (self.answers.is_v4 and vm.storage_appliance)]
@@ -332,13 +328,8 @@ class _Prism:
             vms,
             [*self.pools(), *stores.values()],
             rules,
-            list(self.gaps),
-            [
-                *self.of_all,
-                *grouped("cluster", self.of_clusters),
-                *grouped("host", self.of_hosts),
-                *grouped("VM", self.of_vms),
-            ],
+            self.notes.gaps,
+            self.notes.assumptions(),
             clusters,
             self.unused(),
         )
@@ -346,8 +337,8 @@ class _Prism:
     def lacks(self, what: str) -> None:
         """Note a gap, unless the collection of responses noted its reason."""
         gap = _GAPS[what][self.answers.is_v4]
-        if gap is not None and gap.costs not in {each.costs for each in self.gaps}:
-            self.gaps[gap] = None
+        if gap is not None and gap.costs not in {each.costs for each in self.notes.gaps}:
+            self.notes.missing(gap.what, gap.costs)
 
     def controllers(self, hosts: Mapping[str, Host]) -> dict[str, dict[str, Any]]:
         """Return the controller VMs of the hosts that are not among the VMs."""
@@ -369,18 +360,18 @@ class _Prism:
         memory = whole(entity.get("memory_capacity_in_bytes"))
         if not called or not cores or not memory:
             if called:
-                self.of_hosts.append(Assumption(called, "left out: its cores and memory are unknown"))
+                self.notes.host(called, "left out: its cores and memory are unknown")
             return None
         if entity.get("host_type") == prism_v4.STORAGE_ONLY:
-            self.of_hosts.append(Assumption(called, "left out: it has only storage, and runs no VMs"))
+            self.notes.host(called, "left out: it has only storage, and runs no VMs")
             return None
         sockets = whole(entity.get("num_cpu_sockets")) or 1
         threads = whole(entity.get("num_cpu_threads"))
         if cores > MOST_VCPUS or sockets > cores:
-            value = f"{sockets} sockets, {cores} cores"
-            refuse(self.source, f"{called}/num_cpu_cores", value, f"at most {MOST_VCPUS} cores, a socket or more", HINT)
+            allowed = f"at most {MOST_VCPUS} cores, a socket or more"
+            self.notes.source.at(f"{called}/num_cpu_cores").refuse(f"{sockets} sockets, {cores} cores", allowed)
         if threads is None:
-            self.gaps[Gap("num_cpu_threads", "hyper-threading: assumed on")] = None
+            self.notes.missing("num_cpu_threads", "hyper-threading: assumed on")
         capacity, clock = number(entity.get("cpu_capacity_in_hz")), number(entity.get("cpu_frequency_in_hz"))
         states = f"{text(entity.get('hypervisor_state'))} {text(entity.get('state'))}".lower()
         return Host(
@@ -422,7 +413,7 @@ class _Prism:
         vcpus = (whole(entity.get("num_vcpus")) or 0) * (per_socket or 1) or whole(entity.get("vcpus")) or 0
         memory = (whole(entity.get("memory_mb")) or 0) * MIB or whole(entity.get("memory_bytes")) or 0
         if not 1 <= vcpus <= MOST_VCPUS:
-            refuse(self.source, f"{called}/num_vcpus", str(vcpus), f"1 to {MOST_VCPUS} vCPUs", HINT)
+            self.notes.source.at(f"{called}/num_vcpus").refuse(vcpus, f"1 to {MOST_VCPUS} vCPUs")
         host = hosts.get(text(entity.get("host_uuid"))) or by_name.get(name(entity, "host_name"))
         on = text(entity.get("power_state")).lower() == "on"
         disks = tuple(_disks(entity, stores))
@@ -477,7 +468,7 @@ class _Prism:
             ),
         ):
             if is_set:
-                self.of_vms.append(Assumption(called, what))
+                self.notes.vm(called, what)
 
     def together(self, called: str, vms: Mapping[str, Vm], hosts: Mapping[str, Host]) -> dict[str, Any]:
         """Return the CPU of a cluster's VMs at the same times, or an empty dict unless known for all that are on."""
@@ -521,7 +512,7 @@ class _Prism:
         types = {text(each.get("hypervisor_type")) for each in self.hosts.values() if called in self.named(each)}
         if self.answers.is_v4 and not ha and types == {"AHV"}:
             default = "assumed AHV's default HA: VMs restart where there is room (/ha of v2.0 has its reservation)"
-            self.of_clusters.append(Assumption(called, default))
+            self.notes.cluster(called, default)
             return Cluster(called, ha=True)
         kind = re.sub("[^a-z]", "", text(ha.get("reservation_type")).lower())
         reserves = None if "reserv" not in kind else "noreserv" not in kind
@@ -568,12 +559,12 @@ class _Prism:
             left -= size
             if left < 0:
                 allowed = f"at most {MAX_RULED} VMs and hosts in all policies"
-                refuse(self.source, f"policies/{called}", "more", allowed, HINT, "source-too-large")
+                self.notes.source.at(f"policies/{called}").too_large("more", allowed)
             ruled = [member for category in of_vms for member in members.get(category, ())]
             ruled += [vms[uuid].name for uuid in each.get("vms") or () if uuid in vms]
             if each["policy"] != "VmHostAffinityPolicy":
                 if len(of_vms) > 1:
-                    self.of_all.append(Assumption(f"policy {called}", "applied to all VMs of its categories together"))
+                    self.notes.assumed("applied to all VMs of its categories together", f"policy {called}")
                 rules.append(Rule(called, "keep-apart", tuple(dict.fromkeys(ruled))))
                 continue
             if of_hosts.keys() - placed.keys():

@@ -72,7 +72,7 @@ def read(sources: Sequence[str]) -> Inventory:
     """Return the inventory at an address. Raises UnreachableError and SourceError. Never shows the secret."""
     if len(sources) > 1:
         hint = "import them one after another; Prism Central answers for all its clusters"
-        outside.refuse(f"{SCHEME}://", "", f"{len(sources)} addresses", "one Prism Central", hint, "bad-address")
+        outside.Source(f"{SCHEME}://").refuse(f"{len(sources)} addresses", "one Prism Central", hint, "bad-address")
     server = Server(*read_address(sources[0]))
     with closing(server):
         server.log_in()
@@ -84,10 +84,10 @@ def read_address(text: str) -> tuple[Address, Trust]:
     """Return the address, and the certificates to trust. Raises SourceError."""
     address = addresses.parse(text, (SCHEME,), f"{FORM}[:PORT]")
     if ":" in address.user:
-        outside.refuse(str(address), "", "a user with a colon", FORM, "check the user", "bad-address")
+        outside.Source(address).refuse("a user with a colon", FORM, "check the user", "bad-address")
     if address.path:
         hint = "Prism Central answers for all its clusters; --only-cluster NAME imports one"
-        outside.refuse(str(address), "", "a path", FORM, hint, "bad-address")
+        outside.Source(address).refuse("a path", FORM, hint, "bad-address")
     return address, tls.trust(address.query)
 
 
@@ -118,8 +118,7 @@ class Server(http_json.Client):
             raise MissingError(reasons.get(status, f"status {status}"), is_node=status in SERVICE.repeated)
         answer = self.json(path, data)
         if not isinstance(answer, dict):
-            hint = self.service.hint
-            outside.refuse(str(self.address), path, "a response that is no object", '{"data": ...}', hint)
+            self.source.at(path).refuse("a response that is no object", '{"data": ...}')
         return answer
 
     def pages(self, path: str, limit: int, parameters: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
@@ -132,8 +131,7 @@ class Server(http_json.Client):
             seen += count
             if count == 0 or not prism_v4.has_more(answer, seen):
                 return
-        allowed = f"at most {MAX_PAGES} pages"
-        outside.refuse(str(self.address), path, "more", allowed, "import saved responses", "source-too-large")
+        self.source.at(path).too_large("more", f"at most {MAX_PAGES} pages", "import saved responses")
 
 
 class _Collection:
@@ -156,7 +154,7 @@ class _Collection:
         if not self.found.hosts:
             hint = f"give the user the role {_ROLES['clustermgmt']} for all clusters"
             value, allowed = "no host that is visible", "one or more hosts"
-            outside.refuse(str(self.server.address), "config/hosts", value, allowed, hint, "source-lacks")
+            self.server.source.at("config/hosts").lacks(value, allowed, hint)
         self._ask("clusters", "clustermgmt", "config/clusters")
         self._ask("storage-containers", "clustermgmt", "config/storage-containers")
         for uuid, cluster in list(self.found.clusters.items()):

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from hypertwin.ingest import cpu_series
+from hypertwin.ingest import cpu_series, field_table
 from hypertwin.ingest.cpu_series import Series
 from hypertwin.ingest.json_fields import Fields, below, number, objects, text, whole
 
@@ -207,7 +207,7 @@ def entity(kind: str, item: Fields) -> tuple[str, dict[str, Any]] | None:
     if kind not in FIELDS:
         return None
     store, fields = FIELDS[kind]
-    found = _renamed(item, fields)
+    found = field_table.values(item, fields)
     found |= {name: _ids(item.get(key)) for name, key in MEMBERS.get(kind, {}).items()}
     if store == "vms":
         found["vm_disk_info"] = [_disk(each) for each in objects(item.get("disks"))[:MAX_DISKS]]
@@ -277,17 +277,8 @@ def _seconds(at: Any) -> float | None:
         return None
 
 
-def _renamed(item: Fields, fields: Mapping[str, str]) -> dict[str, Any]:
-    return {name: _at(item, path) for name, path in fields.items()}
-
-
-def _at(item: Fields, path: str) -> Any:
-    ways = (way.split("/") for way in path.split("|"))
-    return next((found for *outer, last in ways if (found := below(item, *outer).get(last)) is not None), None)
-
-
 def _disk(item: Fields) -> dict[str, Any]:
-    found = _renamed(item, DISK)
+    found = field_table.values(item, DISK)
     return {**found, "disk_address": {"device_bus": found["device_bus"]}}
 
 

@@ -29,20 +29,19 @@ from pathlib import PurePath
 from typing import Any
 
 from hypertwin.files.yaml_writing import to_yaml
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Assumption, Inventory
+from hypertwin.ingest.outside import Source
 from hypertwin.ingest.to_scenario import belongings, hosts, names, placement, pools, rules, vms
 from hypertwin.ingest.to_scenario.clusters import Clusters
 from hypertwin.ingest.to_scenario.matching import Directory
-from hypertwin.ingest.to_scenario.notes import Notes, summary, too_many
+from hypertwin.ingest.to_scenario.notes import assumptions, description, note_load, summary, too_many
 from hypertwin.language import limits
 
 __all__ = ["RUN", "summary", "to_scenario", "to_yaml"]
 
 RUN = {"replications": 2}
 """Run settings: runs end when they have settled. `--replications` can increase the replications."""
-
-MOST_NAMES = 4
-"""Maximum number of names in one assumption."""
 
 
 def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[str, Any], list[Assumption]]:
@@ -52,7 +51,7 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
 
     Raises SourceError if there is no usable host, no such cluster, or more of something than scenarios allow.
     """
-    notes = Notes(inventory)
+    notes = ImportNotes(Source(inventory.source))
     clusters = Clusters(inventory)
     wanted = clusters.named(only, inventory.source) if only else None
     usable = hosts.convert(inventory, clusters, notes)
@@ -89,14 +88,14 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
         ),
         "rules": rules.convert(inventory.rules, on, directory, host_entries, notes),
     }
-    notes.load([each.vm for each in on], sum("storage" in entry for entry in vm_entries.values()))
+    note_load(notes, [each.vm for each in on], sum("storage" in entry for entry in vm_entries.values()))
     scenario: dict[str, Any] = {
         "name": names.slug(_name(inventory.source)) or inventory.kind or "imported",
-        "description": notes.description(len(host_entries), len(vm_entries)),
+        "description": description(notes, inventory, len(host_entries), len(vm_entries)),
         "run": dict(RUN),
         **{name: section for name, section in sections.items() if section or name in ("hosts", "vms", "workloads")},
     }
-    return scenario, [*inventory.assumptions, *notes.assumptions(MOST_NAMES)]
+    return scenario, [*inventory.assumptions, *assumptions(notes, inventory)]
 
 
 def _name(source: str) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Datastore, Vm
 from hypertwin.ingest.to_scenario import names, source, vms
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.measured import MOST_BYTES, snapshot_count, storage_of
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_hz
 from hypertwin.language import limits
@@ -24,7 +24,9 @@ MOST_KIND = 64
 """Maximum characters of a datastore's kind."""
 
 
-def powered_off(placed: Sequence[Placed], known: Container[str], hosts: Container[str], notes: Notes) -> dict[str, Any]:
+def powered_off(
+    placed: Sequence[Placed], known: Container[str], hosts: Container[str], notes: ImportNotes
+) -> dict[str, Any]:
     """Return the scenario's `powered_off`, from powered-off VMs and templates.
 
     `known` has the scenario's clusters, `hosts` its hosts.
@@ -51,7 +53,7 @@ def powered_off(placed: Sequence[Placed], known: Container[str], hosts: Containe
     return entries
 
 
-def _size(vm: Vm, notes: Notes) -> dict[str, Any]:
+def _size(vm: Vm, notes: ImportNotes) -> dict[str, Any]:
     cores = vm.cores_per_socket
     sockets = {"cores_per_socket": cores} if cores is not None and cores > 0 and vm.vcpus % cores == 0 else {}
     reserved = min(vm.memory_reservation_bytes or 0, vm.memory_bytes)
@@ -78,7 +80,7 @@ def datastores(
     clusters: Clusters,
     known: AbstractSet[str],
     is_part: bool,
-    notes: Notes,
+    notes: ImportNotes,
 ) -> dict[str, Any]:
     """Return the scenario's `datastores`.
 

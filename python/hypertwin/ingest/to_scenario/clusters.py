@@ -8,11 +8,11 @@ from typing import Any
 
 from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Cluster, Host, Inventory
 from hypertwin.ingest.to_scenario import names, source
 from hypertwin.ingest.to_scenario.measured import of_cluster
 from hypertwin.ingest.to_scenario.names import short
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.language import called, hypervisors
 
 DEFAULT = "default"
@@ -93,7 +93,7 @@ class Clusters:
                 )
                 value = f"{outside.name(name)}: {'no cluster' if not fits else 'several clusters'} of this name"
                 hint = "name it as in the list" if not fits else f"name one of {', '.join(fits)}"
-                outside.refuse(source, "--only-cluster", value, f"one of: {listed}", hint, "no-such-cluster")
+                outside.Source(source).at("--only-cluster").refuse(value, f"one of: {listed}", hint, "no-such-cluster")
             found.add(fits[0])
         return found
 
@@ -103,7 +103,7 @@ class Clusters:
         used: Mapping[str, Sequence[str]],
         with_vms: Container[str | None],
         only: Container[str] | None,
-        notes: Notes,
+        notes: ImportNotes,
     ) -> dict[str, dict[str, Any]]:
         """Return the scenario's `clusters` entries, without empty ones.
 
@@ -177,7 +177,7 @@ def _drs(fact: Cluster | None, used: Sequence[str]) -> dict[str, Any] | None:
     return {"policy": "drs-7" if is_new else "drs-6", "threshold": threshold}
 
 
-def _note_restarts(name: str, key: str, fact: Cluster | None, notes: Notes) -> None:
+def _note_restarts(name: str, key: str, fact: Cluster | None, notes: ImportNotes) -> None:
     """Add a note if a simulation does not restart VMs of a failed host, or assumes the HA type."""
     how = f"--set clusters.{key}.ha.policy=fdm|proxmox|masakari"
     if fact is None or fact.ha is None:

@@ -26,9 +26,9 @@ from typing import Any
 
 from hypertwin import _core
 from hypertwin.ingest.apportion import Share, Taker, apportion
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.to_scenario import contention
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import LIGHT_LOAD, Placed, measured_hz
 from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
 
@@ -90,7 +90,7 @@ class Load:
     """Measured use of the host, in Hz."""
 
     @staticmethod
-    def of(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> Load:
+    def of(host: ScenarioHost, placed: Sequence[Placed], notes: ImportNotes) -> Load:
         """Return the load of a host with these VMs. A column of zeros on a busy host counts as missing."""
         known = [measured_hz(each.vm, host.clock_hz) for each in placed]
         used = _used_hz(host)
@@ -129,7 +129,7 @@ def silent(
 
 
 def divided(
-    host: ScenarioHost, placed: Sequence[Placed], load: Load, silent: Mapping[str, Share], notes: Notes
+    host: ScenarioHost, placed: Sequence[Placed], load: Load, silent: Mapping[str, Share], notes: ImportNotes
 ) -> Divided:
     """Work on one host with these VMs. `silent` are the unmeasured ones."""
     full = [each.vm.vcpus * float(host.clock_hz) for each in placed]
@@ -198,7 +198,9 @@ def _is_of_one_time(host: ScenarioHost, placed: Sequence[Placed]) -> bool:
     return over_time == {host.source.over_s is not None}
 
 
-def _note_shortfall(host: ScenarioHost, total_hz: float, used: float | None, is_empty: bool, notes: Notes) -> None:
+def _note_shortfall(
+    host: ScenarioHost, total_hz: float, used: float | None, is_empty: bool, notes: ImportNotes
+) -> None:
     if used is None or total_hz >= min(used, host.capacity_hz) - AGREES * host.capacity_hz:
         return
     if is_empty:
@@ -207,7 +209,7 @@ def _note_shortfall(host: ScenarioHost, total_hz: float, used: float | None, is_
         notes.host(host.name, "its measured usage is more than its known VMs can cause: it stays below")
 
 
-def _iops(placed: Placed, notes: Notes) -> float:
+def _iops(placed: Placed, notes: ImportNotes) -> float:
     demand = placed.vm.demand
     if demand is None or demand.iops is None or not math.isfinite(demand.iops):
         return 0.0

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import ASSUMED_CLOCK_HZ, Host, Inventory
 from hypertwin.ingest.to_scenario import hypervisor, names
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.measured import of_host
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, rounded
 from hypertwin.language import hypervisors, limits
 from hypertwin.members import HypervisorFacts
@@ -140,7 +140,7 @@ def by_cluster(hosts: Iterable[ScenarioHost]) -> dict[str, list[str]]:
     return found
 
 
-def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[ScenarioHost]:
+def convert(inventory: Inventory, clusters: Clusters, notes: ImportNotes) -> list[ScenarioHost]:
     """Return the valid hosts for a scenario, by name, including those in maintenance.
 
     Raises SourceError if there is none.
@@ -164,16 +164,15 @@ def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[Scen
     return [replace(host, key=key) for key, host in zip(keys, usable, strict=True)]
 
 
-def refuse_none(inventory: Inventory, notes: Notes) -> NoReturn:
+def refuse_none(inventory: Inventory, notes: ImportNotes) -> NoReturn:
     """Raise the SourceError for an inventory without a usable host."""
-    why = notes.first_on_hosts()
+    why = next((note.text for note in notes.names if note.kind == "host"), None)
     value = f"{len(inventory.hosts)} hosts, none usable{f' ({why})' if why else ''}"
     hint = "export everything, hosts included"
-    allowed = "at least one host"
-    outside.refuse(inventory.source, "", value if inventory.hosts else "no host", allowed, hint, "source-lacks")
+    outside.Source(inventory.source).lacks(value if inventory.hosts else "no host", "at least one host", hint)
 
 
-def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) -> list[ScenarioHost]:
+def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: ImportNotes) -> list[ScenarioHost]:
     """Return the hosts, except those in maintenance without a VM of `needed` (keys)."""
     kept = []
     for host in hosts:
@@ -186,7 +185,7 @@ def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) 
     return kept
 
 
-def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
+def _convert(host: Host, cluster: str, notes: ImportNotes) -> ScenarioHost | None:
     most = limits()
     sockets, per_socket, nodes_each = host.sockets, host.cores_per_socket, 1
     is_flat = host.numa_nodes is None and per_socket == 1  # as a hypervisor presents vCPUs to a nested host
@@ -216,7 +215,7 @@ def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
     return ScenarioHost(sockets, per_socket, nodes_each, threads, memory, clock, runs, host, cluster)
 
 
-def _clock_hz(host: Host, notes: Notes) -> int:
+def _clock_hz(host: Host, notes: ImportNotes) -> int:
     least, most = limits().least_clock_hz, limits().clock_hz
     if host.clock_hz is not None and least <= host.clock_hz <= most:
         return round(host.clock_hz)
@@ -230,7 +229,7 @@ def _clock_hz(host: Host, notes: Notes) -> int:
     return ASSUMED_CLOCK_HZ
 
 
-def _hypervisor(host: Host, notes: Notes) -> str:
+def _hypervisor(host: Host, notes: ImportNotes) -> str:
     name, note = hypervisor.nearest(host.hypervisor or "")
     if note is not None:
         notes.host(host.name, note)

@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import ASSUMED_CLOCK_HZ
 from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.division import Contention, Work
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.ingest.to_scenario.yaml_text import duration, frequency, plausible_hz, rounded
 
@@ -39,7 +39,7 @@ IOS_PER_BURST = 10
 class Workloads:
     """Workloads of a scenario: shared ones, and a separate one for each VM with I/O."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: ImportNotes) -> None:
         """Start without workloads."""
         self.entries: dict[str, Any] = {}
         self._open: dict[tuple[str, int], str] = {}

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Vm
 from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed, consumed_bytes
 from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_pct
 
@@ -25,7 +25,7 @@ OWN_AT_MOST = 0.15
 this project]."""
 
 
-def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple[list[int | None], int]:
+def touched(host: ScenarioHost, placed: Sequence[Placed], notes: ImportNotes) -> tuple[list[int | None], int]:
     """Return the bytes that each VM on a host has touched (None if unknown), and bytes of the hypervisor.
 
     A VM has touched its measured consumed memory. An unmeasured VM gets its share, by size, of the host's measured use.
@@ -56,7 +56,7 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
 
 
 def _unmeasured(
-    host: ScenarioHost, placed: Sequence[Placed], known: Sequence[int | None], notes: Notes
+    host: ScenarioHost, placed: Sequence[Placed], known: Sequence[int | None], notes: ImportNotes
 ) -> list[int | None]:
     """Return touched memory of VMs on an unmeasured host: all of it, but no more than fits."""
     configured = sum(each.vm.memory_bytes for each, consumed in zip(placed, known, strict=True) if consumed is None)
@@ -73,7 +73,7 @@ def _unmeasured(
     return made
 
 
-def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) -> list[int | None]:
+def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: ImportNotes) -> list[int | None]:
     """Return active bytes of each VM, None if unknown. `sizes` has the touched bytes."""
     made: list[int | None] = []
     for each, size in zip(placed, sizes, strict=True):
@@ -91,7 +91,7 @@ def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) 
     return made
 
 
-def entitlement(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[dict[str, Any]]:
+def entitlement(host: ScenarioHost, placed: Sequence[Placed], notes: ImportNotes) -> list[dict[str, Any]]:
     """Return shares, reservation and limit of each VM's memory, and its backing, if they are not the default."""
     reserved = [min(each.vm.memory_reservation_bytes or 0, each.vm.memory_bytes) for each in placed]
     if sum(reserved) > host.memory_bytes:
@@ -100,7 +100,7 @@ def entitlement(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> l
     return [_entitled(each.vm, size, notes) for each, size in zip(placed, reserved, strict=True)]
 
 
-def _entitled(vm: Vm, reserved: int, notes: Notes) -> dict[str, Any]:
+def _entitled(vm: Vm, reserved: int, notes: ImportNotes) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     shares = vm.memory_shares
     is_own = isinstance(shares, int) and 1 <= shares <= MOST_SHARES and shares != 10 * vm.memory_bytes // MIB

@@ -1,4 +1,4 @@
-"""Notes of an import: assumptions, changes and omissions, grouped by action."""
+"""Notes of an import in words: assumptions of a scenario, its description, the summary."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from hypertwin.ingest import outside
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Assumption, Inventory, Vm
 from hypertwin.naming import counted
 
@@ -18,6 +19,8 @@ AFFIXED = "host matched only by the beginning or end of its name: check that the
 """Note that `summary` shows as a warning."""
 WARNINGS = ("not modelled", "drive model", "check with `", "left out with its guests", "threads share cores")
 """Parts of notes that `summary` shows as warnings."""
+MAX_NAMES = 4
+"""Maximum number of names in one assumption."""
 MAX_BRIEF = 3
 """Maximum number of gaps in a brief summary."""
 
@@ -25,86 +28,46 @@ MOST_UNUSED = 12
 """Maximum number of tabs, and columns, in the line about unused data."""
 
 
-class Notes:
-    """Notes on one import, in order. Notes with equal text are combined."""
+def note_load(notes: ImportNotes, vms: Sequence[Vm], on_pools: int) -> None:
+    """Note assumptions about the load of all VMs, of which `on_pools` have a known storage pool."""
+    if not vms:
+        return
+    notes.assumed("assumed bursts of 20 million cycles (8 ms at 2.5 GHz): means do not show their length")
+    if on_pools < len(vms):
+        of = f" of {len(vms) - on_pools} VMs" if on_pools else ""
+        notes.assumed(f"I/O{of} has no latency: the storage behind the datastores is unknown")
+    if on_pools and not any(vm.demand is not None and vm.demand.iops for vm in vms):
+        notes.assumed("I/O demand of VMs on storage pools is unknown: they do no I/O; set workloads.NAME.ios")
+    measured = Counter(outside.name(vm.demand.over) for vm in vms if vm.demand is not None and vm.demand.over)
+    for over, count in measured.most_common(3):
+        notes.assumed(f"demand of {count} VMs: {over}")
 
-    def __init__(self, inventory: Inventory) -> None:
-        """Start without notes."""
-        self._inventory = inventory
-        self._names: dict[tuple[str, str, bool], list[str]] = {}
 
-    def host(self, name: str, text: str) -> None:
-        """Note that `text` holds for the host of this name."""
-        self._add("host", text, name)
+def assumptions(notes: ImportNotes, inventory: Inventory, most_names: int = MAX_NAMES) -> list[Assumption]:
+    """Return all notes, each with at most `most_names` names."""
+    totals = {"host": len(inventory.hosts), "VM": len(inventory.vms)}
+    return [
+        Assumption(_subject(note.kind, names, totals.get(note.kind), most_names if note.is_named else 0), note.text)
+        for note, names in notes.names.items()
+    ]
 
-    def vm(self, name: str, text: str, named: bool = True) -> None:
-        """Note that `text` holds for the VM of this name. If not `named`, such VMs are counted, not listed."""
-        self._add("VM", text, name, named)
 
-    def rule(self, name: str, text: str, named: bool = True) -> None:
-        """Note that `text` holds for the placement rule of this name."""
-        self._add("rule", text, name, named)
-
-    def cluster(self, name: str, text: str) -> None:
-        """Note that `text` holds for the cluster of this name."""
-        self._add("cluster", text, name)
-
-    def datastore(self, name: str, text: str) -> None:
-        """Note that `text` holds for the datastore of this name."""
-        self._add("datastore", text, name)
-
-    def pool(self, name: str, text: str) -> None:
-        """Note that `text` holds for the storage pool of this name."""
-        self._add("storage pool", text, name)
-
-    def load(self, vms: Sequence[Vm], on_pools: int) -> None:
-        """Note assumptions about the load of all VMs, of which `on_pools` have a known storage pool."""
-        if not vms:
-            return
-        self._add("all", "assumed bursts of 20 million cycles (8 ms at 2.5 GHz): means do not show their length")
-        if on_pools < len(vms):
-            of = f" of {len(vms) - on_pools} VMs" if on_pools else ""
-            self._add("all", f"I/O{of} has no latency: the storage behind the datastores is unknown")
-        silent = on_pools and not any(vm.demand is not None and vm.demand.iops for vm in vms)
-        if silent:
-            text = "I/O demand of VMs on storage pools is unknown: they do no I/O; set workloads.NAME.ios"
-            self._add("all", text)
-        measured = Counter(outside.name(vm.demand.over) for vm in vms if vm.demand is not None and vm.demand.over)
-        for over, count in measured.most_common(3):
-            self._add("all", f"demand of {count} VMs: {over}")
-
-    def _add(self, kind: str, text: str, name: str = "", named: bool = True) -> None:
-        self._names.setdefault((kind, text, named), []).append(outside.name(name) or "(without a name)")
-
-    def first_on_hosts(self) -> str | None:
-        """Return the first note on a host."""
-        return next((text for kind, text, _ in self._names if kind == "host"), None)
-
-    def assumptions(self, most_names: int) -> list[Assumption]:
-        """Return all notes, each with at most `most_names` names."""
-        totals = {"host": len(self._inventory.hosts), "VM": len(self._inventory.vms)}
-        return [
-            Assumption(_subject(kind, names, totals.get(kind), most_names if named else 0), text)
-            for (kind, text, named), names in self._names.items()
-        ]
-
-    def description(self, hosts: int, vms: int) -> str:
-        """Return the scenario's description: its source, the notes and the gaps, cut at `MOST_DESCRIPTION`."""
-        inventory = self._inventory
-        source = outside.name(inventory.source)
-        lines = [f"Imported from {source} ({inventory.kind}): {counted(hosts, 'host')}, {counted(vms, 'VM')}."]
-        lines += ["Assumed, changed or left out:"]
-        noted = [*inventory.assumptions, *self.assumptions(NAMES_IN_DESCRIPTION)]
-        lines += [f"- {_line(each.subject)}: {_line(each.text)}" for each in noted]
-        if inventory.gaps:
-            lines += ["Missing in the source:"]
-            lines += [f"- {_line(gap.what)}: needed for {_line(gap.costs)}" for gap in inventory.gaps]
-        text = ""
-        for position, line in enumerate(lines):
-            if len(text) + len(line) > MOST_DESCRIPTION:
-                return f"{text}and {len(lines) - position} more lines, which `hypertwin import` prints\n"
-            text += f"{line}\n"
-        return text
+def description(notes: ImportNotes, inventory: Inventory, hosts: int, vms: int) -> str:
+    """Return the scenario's description: its source, the notes and the gaps, cut at `MOST_DESCRIPTION`."""
+    source = outside.name(inventory.source)
+    lines = [f"Imported from {source} ({inventory.kind}): {counted(hosts, 'host')}, {counted(vms, 'VM')}."]
+    lines += ["Assumed, changed or left out:"]
+    noted = [*inventory.assumptions, *assumptions(notes, inventory, NAMES_IN_DESCRIPTION)]
+    lines += [f"- {_line(each.subject)}: {_line(each.text)}" for each in noted]
+    if inventory.gaps:
+        lines += ["Missing in the source:"]
+        lines += [f"- {_line(gap.what)}: needed for {_line(gap.costs)}" for gap in inventory.gaps]
+    text = ""
+    for position, line in enumerate(lines):
+        if len(text) + len(line) > MOST_DESCRIPTION:
+            return f"{text}and {len(lines) - position} more lines, which `hypertwin import` prints\n"
+        text += f"{line}\n"
+    return text
 
 
 def summary(
@@ -161,8 +124,7 @@ def _some(listed: Sequence[str]) -> str:
 
 def too_many(source: str, what: str, count: int, most: int) -> NoReturn:
     """Raise the `SourceError` for an inventory with more of something than a scenario takes."""
-    hint = "import one cluster at a time"
-    outside.refuse(source, "", f"{count} {what}", f"at most {most} {what}", hint, "source-too-large")
+    outside.Source(source).too_large(f"{count} {what}", f"at most {most} {what}", "import one cluster at a time")
 
 
 def _line(text: str) -> str:
@@ -173,6 +135,7 @@ def _subject(kind: str, names: Sequence[str], total: int | None, most_names: int
     """Return the subject in words: `VM db`, `all 800 VMs`, `3 hosts (a, b, c)`, `60 VMs (a, b, ... and 10 more)`."""
     if kind == "all":
         return "all"
+    names = [outside.name(name) or "(without a name)" for name in names]
     count = len(names)
     if count == 1 and most_names:
         return f"{kind} {names[0]}"

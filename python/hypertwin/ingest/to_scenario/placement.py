@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Vm
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.matching import Directory
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import plausible_hz, plausible_pct
 
 LIGHT_LOAD = 0.05
@@ -35,7 +35,7 @@ class Placed:
     key: str = ""
 
 
-def named(vms: Iterable[Vm], directory: Directory, clusters: Clusters, notes: Notes) -> list[Placed]:
+def named(vms: Iterable[Vm], directory: Directory, clusters: Clusters, notes: ImportNotes) -> list[Placed]:
     """Return each VM on the host that its source names, if the inventory has it."""
     found = []
     for vm in vms:
@@ -51,7 +51,7 @@ def named(vms: Iterable[Vm], directory: Directory, clusters: Clusters, notes: No
     return found
 
 
-def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Notes) -> list[Placed]:
+def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: ImportNotes) -> list[Placed]:
     """Return the VMs, those without a host on a suitable host of their cluster."""
     made = list(placed)
     at = {cluster: [number for number, each in enumerate(placed) if each.cluster == cluster] for cluster in _of(placed)}

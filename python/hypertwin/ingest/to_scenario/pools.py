@@ -11,11 +11,11 @@ from functools import cache
 from typing import Any
 
 from hypertwin import _core
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import PoolDevice, StoragePool, VirtualDisk, Vm
 from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.load import open_load
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import memory_size
 from hypertwin.language import inventory, limits, schema_node
 
@@ -48,7 +48,7 @@ class _Made:
 class Pools:
     """Storage pools of an inventory on the hosts of a scenario."""
 
-    def __init__(self, listed: Sequence[StoragePool], hosts: Sequence[ScenarioHost], notes: Notes) -> None:
+    def __init__(self, listed: Sequence[StoragePool], hosts: Sequence[ScenarioHost], notes: ImportNotes) -> None:
         """Convert the pools that their hosts can hold."""
         self._made: list[_Made] = []
         self._notes = notes
@@ -174,7 +174,7 @@ def _natural(key: str) -> list[tuple[str, int]]:
     return [(text, int(number or 0)) for text, number in re.findall(r"(\D+)([0-9]{0,18})", f" {key}")]
 
 
-def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: Notes) -> StoragePool | None:
+def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNotes) -> StoragePool | None:
     """Return the pool with redundancies that its hosts can hold, or None if they cannot hold any of its data."""
     devices = sum(1 for device in pool.devices if device.host in {host.name for host in there})
     if not devices:
@@ -197,7 +197,7 @@ def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: Notes) -> 
     return replace(pool, policies=tuple(kept[: MAX_POLICIES + 1])) if kept else None
 
 
-def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: bool, notes: Notes) -> _Made:
+def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: bool, notes: ImportNotes) -> _Made:
     """Return the entry of a pool in the order of the schema."""
     nodes = [host.key for host in there]
     entry: dict[str, Any] = {"kind": pool.kind, "nodes": nodes if len(nodes) > 1 else nodes[0]}
@@ -260,7 +260,7 @@ def _amplification(redundancy: str) -> float:
     return float(said[1]) if said[1] else (int(said[3]) + int(said[4])) / int(said[3])
 
 
-def _devices(pool: StoragePool, there: Sequence[ScenarioHost], notes: Notes) -> list[dict[str, Any]]:
+def _devices(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNotes) -> list[dict[str, Any]]:
     """Return the devices of each host, by model or kind. All of a kind have one size, and each host has as many."""
     known = {host.name for host in there}
     missing = sorted({device.host for device in pool.devices} - known)
@@ -289,7 +289,7 @@ def _spread(
     devices: Sequence[PoolDevice],
     pool: StoragePool,
     there: Sequence[ScenarioHost],
-    notes: Notes,
+    notes: ImportNotes,
 ) -> dict[str, Any]:
     """Return devices of one name for each host: with the same raw capacity, and about as many."""
     raw = sum(device.capacity_bytes for device in devices)

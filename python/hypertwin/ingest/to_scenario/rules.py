@@ -7,9 +7,9 @@ from typing import Any
 
 from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Rule
 from hypertwin.ingest.to_scenario.matching import Directory
-from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.language import limits
 
@@ -18,7 +18,7 @@ ABOUT_HOSTS = ("run-on", "not-on")
 
 
 def convert(
-    rules: Iterable[Rule], placed: Iterable[Placed], directory: Directory, kept: Container[str], notes: Notes
+    rules: Iterable[Rule], placed: Iterable[Placed], directory: Directory, kept: Container[str], notes: ImportNotes
 ) -> list[dict[str, Any]]:
     """Return the scenario's `rules`, for the VMs in `placed` and the hosts with keys in `kept`.
 

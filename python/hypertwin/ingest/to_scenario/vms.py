@@ -13,6 +13,7 @@ from hypertwin import _core
 from hypertwin.errors import short
 from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Inventory, Vm
 from hypertwin.ingest.to_scenario import memory, source
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
@@ -20,7 +21,7 @@ from hypertwin.ingest.to_scenario.division import Load, divided, silent
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.load import Workloads, open_load
 from hypertwin.ingest.to_scenario.measured import of_vm
-from hypertwin.ingest.to_scenario.notes import Notes, too_many
+from hypertwin.ingest.to_scenario.notes import too_many
 from hypertwin.ingest.to_scenario.placement import Placed, fits, guessed
 from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, plausible_hz
 from hypertwin.language import limits
@@ -42,7 +43,11 @@ def split(placed: Iterable[Placed]) -> tuple[list[Placed], list[Placed]]:
 
 
 def on_hosts(
-    running: Iterable[Placed], hosts: Sequence[ScenarioHost], clusters: Clusters, listed: Container[str], notes: Notes
+    running: Iterable[Placed],
+    hosts: Sequence[ScenarioHost],
+    clusters: Clusters,
+    listed: Container[str],
+    notes: ImportNotes,
 ) -> list[Placed]:
     """Return the valid VMs for a scenario, each on a host. `listed` has the names of all hosts of the source."""
     found = []
@@ -93,7 +98,10 @@ def within_limits(placed: Sequence[Placed], inventory: Inventory) -> None:
 
 
 def convert(
-    placed: Sequence[Placed], hosts: Sequence[ScenarioHost], storage_of: Callable[[Vm], dict[str, Any]], notes: Notes
+    placed: Sequence[Placed],
+    hosts: Sequence[ScenarioHost],
+    storage_of: Callable[[Vm], dict[str, Any]],
+    notes: ImportNotes,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return the scenario's `hosts`, `vms` and `workloads`, from VMs with their hosts and keys.
 
@@ -130,7 +138,7 @@ def convert(
     return host_entries, dict(sorted(vm_entries.items())), dict(sorted(workloads.entries.items()))
 
 
-def _reservations(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[int]:
+def _reservations(host: ScenarioHost, placed: Sequence[Placed], notes: ImportNotes) -> list[int]:
     """Return the reservation of each VM, in Hz, 0 for none. Their sum is at most the host's capacity."""
     asked = [plausible_hz(each.vm.reservation_mhz) for each in placed]
     if not host.options.reservations:
@@ -151,7 +159,7 @@ def _entry(
     used: tuple[int | None, int | None],
     of_memory: dict[str, Any],
     reservation_hz: int,
-    notes: Notes,
+    notes: ImportNotes,
 ) -> dict[str, Any]:
     """Return a VM's entry, without load and measurements, in the order of the schema.
 
@@ -182,7 +190,7 @@ def _entry(
 
 
 def _size(
-    vm: Vm, used: tuple[int | None, int | None], of_memory: dict[str, Any], host: ScenarioHost, notes: Notes
+    vm: Vm, used: tuple[int | None, int | None], of_memory: dict[str, Any], host: ScenarioHost, notes: ImportNotes
 ) -> dict[str, Any]:
     """Return vCPUs, memory and restart priority."""
     entry: dict[str, Any] = {"vcpus": vm.vcpus}
@@ -206,7 +214,7 @@ def _size(
     return entry
 
 
-def entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
+def entitlement(vm: Vm, reservation_hz: int, notes: ImportNotes) -> dict[str, Any]:
     """Return CPU shares, reservation and limit, if they are not the default."""
     entry: dict[str, Any] = {}
     shares = _shares(vm, notes)
@@ -222,7 +230,7 @@ def entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
     return entry
 
 
-def _shares(vm: Vm, notes: Notes) -> str | int:
+def _shares(vm: Vm, notes: ImportNotes) -> str | int:
     if vm.shares is None or vm.shares in ("low", "normal", "high"):
         return vm.shares or "normal"
     if isinstance(vm.shares, int) and 1 <= vm.shares <= 1_000_000:
@@ -238,7 +246,7 @@ def _affinity_is_sound(text: str, logical_cpus: int) -> bool:
     return all(first_last[0] <= first_last[-1] < logical_cpus for first_last in ranges)
 
 
-def _numa(vm: Vm, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
+def _numa(vm: Vm, host: ScenarioHost, notes: ImportNotes) -> dict[str, Any]:
     """Return the options of virtual NUMA that its host's hypervisor supports, with valid values."""
     sound: dict[str, Any] = {}
     for option, value in vm.numa.items():

@@ -102,7 +102,7 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
     if assemble is None or not assemble.values:
         hint = "; ".join(left.notes()) or "record again: esxtop seems to have ended before its first sample"
         allowed = f"rows of {plan.last + 1} values, the first a time as MM/DD/YYYY HH:MM:SS"
-        outside.refuse(path, "", "no value that can be read", allowed, hint, "source-lacks")
+        outside.Source(path).lacks("no value that can be read", allowed, hint)
     plan.notes.extend(left.notes())
     if intervals.typical is None:
         plan.gaps.append(Gap("a second sample, later than the first", "the interval of values: ready in milliseconds"))
@@ -209,7 +209,7 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
             rest = reader.readline(outside.MOST_LINE_BYTES + 1)
             if len(rest) > outside.MOST_LINE_BYTES:
                 allowed = f"lines of at most {outside.MOST_LINE_BYTES} bytes"
-                outside.refuse(path, "", "a longer line", allowed, "check that it is text", "source-too-large")
+                outside.Source(path).too_large("a longer line", allowed, "check that it is text")
             block += rest
             if not block.endswith(b"\n"):
                 start = block.rfind(b"\n") + 1

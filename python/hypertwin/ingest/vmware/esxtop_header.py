@@ -125,19 +125,19 @@ def recognises(head: bytes) -> bool:
 
 def read(line: bytes, path: Path) -> Plan:
     """Return the plan for a file with this first line. Raises SourceError if it has no known counter."""
-    fields = _fields(line, path)
+    source = outside.Source(path, line=1)
+    fields = _fields(line, source)
     time = _TIME.match(fields[0].strip()) if fields else None
     if time is None:
         allowed = (
             "the first line of esxtop -b: (PDH-CSV 4.0) (UTC)(0), then \\\\host\\Group Cpu(12:db)\\% Run and so on"
         )
-        value = fields[0] if fields else "an empty file"
-        outside.refuse(path, "", value, allowed, "use the file from its beginning", line=1)
+        source.refuse(fields[0] if fields else "an empty file", allowed, "use the file from its beginning")
     columns, last = _columns(fields)
     if not columns:
         first = next((text for text in fields[1:] if text.strip()), "no column")
         hint = "record with esxtop itself; counters of Windows, or translated ones, are not known"
-        outside.refuse(path, short(first), "no known counter", "counters of esxtop, in English", hint, line=1)
+        source.at(short(first)).refuse("no known counter", "counters of esxtop, in English", hint)
     plan = Plan(int(time["bias"] or 0), last)
     by_host: dict[str, list[Column]] = {}
     for column in columns:
@@ -147,7 +147,7 @@ def read(line: bytes, path: Path) -> Plan:
         _plan_host(plan, by_host[host], plan.hosts[-1])
     if not plan.series:
         hint = "record with -a, without an entity file that leaves VMs out"
-        outside.refuse(path, "", "only counters of processes", "counters of a host or a VM", hint, line=1)
+        source.refuse("only counters of processes", "counters of a host or a VM", hint)
     there = {(column.object, column.counter.metric) for column in columns}
     if plan.unsized and (counters.GROUP_CPU, "idle_sum_pct") in there:
         there.add((counters.VCPU, "idle_sum_pct"))
@@ -157,21 +157,20 @@ def read(line: bytes, path: Path) -> Plan:
     return plan
 
 
-def _fields(line: bytes, path: Path) -> list[str]:
+def _fields(line: bytes, source: outside.Source) -> list[str]:
     if line[:2] in UTF_16_MARKS:
         hint = "iconv -f utf-16 -t utf-8 FILE > NEW.csv (the > of PowerShell writes UTF-16)"
-        outside.refuse(path, "", "UTF-16 text", "UTF-8 text, as esxtop writes it", hint, line=1)
+        source.refuse("UTF-16 text", "UTF-8 text, as esxtop writes it", hint)
     if len(line) > outside.MOST_LINE_BYTES:
         allowed = f"a first line of at most {outside.MOST_LINE_BYTES} bytes"
-        outside.refuse(path, "", "a longer one", allowed, "check that it is a text file", "source-too-large", 1)
+        source.too_large("a longer one", allowed, "check that it is a text file")
     text = line.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").replace("\0", "").strip("\r\n")
     try:
         fields = next(csv.reader([text]), [])
     except csv.Error as error:
-        outside.refuse(path, "", str(error), "names of columns between commas", "record it again", line=1)
+        source.refuse(error, "names of columns between commas", "record it again")
     if len(fields) > MOST_COLUMNS:
-        allowed = f"at most {MOST_COLUMNS} columns"
-        outside.refuse(path, "", f"{len(fields)} columns", allowed, "record fewer counters", "source-too-large", 1)
+        source.too_large(f"{len(fields)} columns", f"at most {MOST_COLUMNS} columns", "record fewer counters")
     return fields
 
 

@@ -127,7 +127,7 @@ class _File:
         dialect = _dialect(header)
         if dialect is None:
             hint = "export MetricId, Timestamp, Value, Entity, EntityId, Instance and IntervalSecs"
-            outside.refuse(self.path, "header", header, ", ".join(NEEDED), hint, line=number)
+            outside.Source(self.path, line=number).at("header").refuse(header, ", ".join(NEEDED), hint)
         separator, places = dialect
         self.columns = set(places)
         reader = csv.reader((line + "\n" for _, line in numbered), delimiter=separator)
@@ -137,8 +137,8 @@ class _File:
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                line = number + reader.line_num
-                outside.refuse(self.path, "row", str(error), "rows of CSV", "export it again", line=line)
+                place = outside.Source(self.path, "export it again", "row", number + reader.line_num)
+                place.refuse(error, "rows of CSV")
             if cells is None:
                 return
             at = number + reader.line_num
@@ -146,7 +146,7 @@ class _File:
                 continue
             if len(cells) <= needed or len(cells) > MOST_COLUMNS:
                 allowed = f"{needed + 1} columns or more, as in the header"
-                outside.refuse(self.path, "row", f"{len(cells)} columns", allowed, "is it cut off?", line=at)
+                outside.Source(self.path, line=at).at("row").refuse(f"{len(cells)} columns", allowed, "is it cut off?")
             metric, time, value, entity, identity, instance, interval = (
                 cells[place].strip() if place is not None and place < len(cells) else "" for place in wanted
             )
@@ -199,10 +199,10 @@ class _File:
 
     def _time(self, row: _Row) -> datetime:
         allowed = "a date and a time of day, such as 2024-05-31 13:00:20 or 5/31/2024 1:00:20 PM"
-        hint = "export times with .ToString('s')"
+        place = outside.Source(self.path, "export times with .ToString('s')", "Timestamp", row.line)
         match = _TIME.fullmatch(row.time)
         if match is None:
-            outside.refuse(self.path, "Timestamp", row.time, allowed, hint, line=row.line)
+            place.refuse(row.time, allowed)
         first, _, second, third, hour, minute, second_of, half, zone = match.groups()
         date = (first, second, third) if len(first) == 4 else _ordered(first, second, third, self.month_first)
         hours = int(hour)
@@ -216,7 +216,7 @@ class _File:
             if not 1970 <= time.year < 2200:
                 raise ValueError
         except (ValueError, OverflowError):
-            outside.refuse(self.path, "Timestamp", row.time, allowed, hint, line=row.line)
+            place.refuse(row.time, allowed)
         self.zoned = self.zoned or bool(zone)
         return time
 

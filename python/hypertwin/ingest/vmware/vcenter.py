@@ -17,8 +17,8 @@ from typing import Any
 from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
-    Assumption,
     Datastore,
     Host,
     Inventory,
@@ -125,7 +125,7 @@ def read(sources: Sequence[str]) -> Inventory:
     """Return the inventory at an address. Raises UnreachableError and SourceError. Never shows the password."""
     if len(sources) > 1:
         hint = "import them one after another; narrow one down as vcenter://USER@HOST/DATACENTER/CLUSTER"
-        outside.refuse("vcenter://", "", f"{len(sources)} addresses", "one vCenter or host", hint, "bad-address")
+        outside.Source("vcenter://").refuse(f"{len(sources)} addresses", "one vCenter or host", hint, "bad-address")
     with vsphere.connected(sources[0]) as session:
         return Reader(session).inventory()
 
@@ -140,7 +140,7 @@ class Reader:
         self.vim = vim
         self.session = session
         self.vm_paths = {path: costs for path, costs in VM.items() if devices or path not in LARGE}
-        self.assumptions: list[Assumption] = []
+        self.notes = ImportNotes(session.source)
         self.gaps: dict[str, Gap] = {}
         self.host_names: dict[str, str] = {}
         self.vm_names: dict[str, str] = {}
@@ -178,8 +178,8 @@ class Reader:
             if (host := self._host(moid, values, clusters, reclaimed.get(moid, (0, 0))))
         }
         if not hosts:
-            what = "no host with visible processors"
-            session.refuse("HostSystem", what, "at least one", "may this user see it? check the path", "source-lacks")
+            hint = "may this user see it? check the path"
+            session.source.at("HostSystem").lacks("no host with visible processors", "at least one", hint)
         vms = [vm for moid, values in found_vms if (vm := self._vm(moid, values, hosts))]
         parents = {vsphere.moid(values["parent"]) for _, values in found_hosts if "parent" in values}
         return Inventory(
@@ -190,7 +190,7 @@ class Reader:
             datastores=sorted(self._datastores(stores), key=lambda store: store.name),
             rules=list(clusters.rules(parents, self.host_names, self.vm_names)),
             gaps=[*self.gaps.values(), *self._hidden()],
-            assumptions=self.assumptions,
+            assumptions=self.notes.assumptions(),
             clusters=clusters.facts(parents, all_of_them=not session.address.path.strip("/")),
             standalone_hosts=True,
         )
@@ -233,21 +233,19 @@ class Reader:
         name = self.host_names[moid]
         cpu, summary = values.get("hardware.cpuInfo"), values.get("summary.hardware")
         packages = whole(get(cpu, "numCpuPackages"), 1, 64) or whole(get(summary, "numCpuPkgs"), 1, 64)
-        cores = whole(get(cpu, "numCpuCores"), 1, MOST_PROCESSORS) or whole(
-            get(summary, "numCpuCores"), 1, MOST_PROCESSORS
-        )
-        threads = whole(get(cpu, "numCpuThreads"), 1, MOST_PROCESSORS) or whole(
-            get(summary, "numCpuThreads"), 1, MOST_PROCESSORS
+        cores, threads = (
+            whole(get(cpu, key), 1, MOST_PROCESSORS) or whole(get(summary, key), 1, MOST_PROCESSORS)
+            for key in ("numCpuCores", "numCpuThreads")
         )
         memory = whole(values.get("hardware.memorySize"), 1, MOST_MEMORY_BYTES) or whole(
             get(summary, "memorySize"), 1, MOST_MEMORY_BYTES
         )
         if packages is None or cores is None or memory is None:
-            self.assumptions.append(Assumption(name, "left out: the server does not show its processors and memory"))
+            self.notes.assumed("left out: the server does not show its processors and memory", name)
             return None
         processors = packages
         if cores % packages:
-            self.assumptions.append(Assumption(name, f"{cores} cores on {packages} sockets: assumed one socket"))
+            self.notes.assumed(f"{cores} cores on {packages} sockets: assumed one socket", name)
             packages = 1
         hz = whole(get(cpu, "hz"), 10**8, 10**11)
         mhz = whole(get(summary, "cpuMhz"), 100, 100_000)
@@ -257,7 +255,7 @@ class Reader:
         connected = enum(values.get("runtime.connectionState")) in ("connected", "")
         if not connected:
             why = "not connected: assumed in maintenance; its VMs are as of its last connection"
-            self.assumptions.append(Assumption(name, why))
+            self.notes.assumed(why, name)
         parent = vsphere.moid(values.get("parent"))
         threading, power = values.get("config.hyperThread"), values.get("hardware.cpuPowerManagementInfo")
         available = get(threading, "available")
@@ -307,7 +305,7 @@ class Reader:
         if vcpus is None or memory_mb is None:
             seen = f" ({state})" if state not in ("connected", "") else ""
             why = f"left out: the server does not show its vCPUs and memory{seen}"
-            self.assumptions.append(Assumption(name, why))
+            self.notes.assumed(why, name)
             return None
         powered_on = enum(values.get("runtime.powerState")) == "poweredOn"
         allocation = values.get("config.cpuAllocation")

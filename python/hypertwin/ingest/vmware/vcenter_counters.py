@@ -115,7 +115,7 @@ class _Reader:
         if self.samples > MOST_SAMPLES:
             value = f"{self.samples} samples of {self.interval_s} s"
             hint = "ask for fewer hours or a longer interval"
-            session.refuse("hours", value, f"at most {MOST_SAMPLES} samples", hint, "source-too-large")
+            session.source.at("hours").too_large(value, f"at most {MOST_SAMPLES} samples", hint)
         self.definitions: dict[str, Definition] = {}
         self.counter_of: dict[int, str] = {}
         self.datastores: dict[str, str] = {}
@@ -169,8 +169,8 @@ class _Reader:
             )
         self.counter_of = {definition.key: name for name, definition in self.definitions.items()}
         if not self.definitions:
-            hint = "may this user see performance?"
-            self.session.refuse("PerformanceManager.perfCounter", "nothing", "counters", hint, "source-lacks")
+            place = self.session.source.at("PerformanceManager.perfCounter")
+            place.lacks("nothing", "counters", "may this user see performance?")
 
     def _subjects(self) -> tuple[list[Subject], list[Subject]]:
         """Return powered-on hosts and VMs, with their data from the inventory."""
@@ -305,9 +305,7 @@ class _Reader:
 
         where = f"QueryPerf of {subject.path[-1]}"
         if not isinstance(answer, vim.PerformanceManager.EntityMetricCSV):
-            self.session.refuse(
-                where, type(answer).__name__, "series in CSV", "check that it is a vCenter Server or ESXi"
-            )
+            self.session.source.at(where).refuse(type(answer).__name__, "series in CSV")
         intervals, times = self._sample_info(where, answer.sampleInfoCSV or "")
         if not len(times):
             return None
@@ -354,9 +352,9 @@ class _Reader:
         if (cached := self.sample_info) and cached[0] == text:
             return cached[1], cached[2]
         parts = [part.strip() for part in text.split(",")] if text.strip() else []
-        allowed = "pairs of an interval in seconds and a time"
+        allowed, source = "pairs of an interval in seconds and a time", self.session.source.at(where)
         if len(parts) % 2 or len(parts) > 2 * MOST_SAMPLES + 10:
-            self.session.refuse(where, f"{len(parts)} parts", allowed, "check that it is a vCenter Server or ESXi")
+            source.refuse(f"{len(parts)} parts", allowed)
         intervals, times = [], []
         for seconds, at in zip(parts[::2], parts[1::2], strict=True):
             try:
@@ -366,9 +364,9 @@ class _Reader:
             except (ValueError, OverflowError):
                 since_1970_s = -1.0
             if not 0 <= since_1970_s * 1e6 <= telemetry.LAST_TIME_US:
-                self.session.refuse(where, f"time {at}", allowed, "check that it is a vCenter Server or ESXi")
+                source.refuse(outside.name(f"time {at}"), allowed)
             if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds[:9]) <= 10 * 86_400):
-                self.session.refuse(where, f"interval {seconds}", allowed, "check that it is a vCenter Server or ESXi")
+                source.refuse(outside.name(f"interval {seconds}"), allowed)
             intervals.append(float(seconds))
             times.append(np.datetime64(int(since_1970_s * 1e6), "us"))
         self.sample_info = (text, np.array(intervals), np.array(times, dtype="datetime64[us]"))
@@ -377,12 +375,13 @@ class _Reader:
     def _values(self, where: str, text: str, samples: int) -> Values:
         """Return one value for each sample, or NaN for a missing value, which is blank or -1."""
         parts = pl.Series(text.split(","), dtype=pl.String).str.strip_chars()
-        hint = "values no longer match their times: ask for a shorter time"
+        source = self.session.source.at(where)
         if len(parts) != samples:
-            self.session.refuse(where, f"{len(parts)} values for {samples} samples", "as many values", hint)
+            hint = "values no longer match their times: ask for a shorter time"
+            source.refuse(f"{len(parts)} values for {samples} samples", "as many values", hint)
         numbers = parts.cast(pl.Int64, strict=False)
         if ((parts != "") & numbers.is_null()).any():
-            self.session.refuse(where, "text", "whole numbers", "check that it is a vCenter Server or ESXi")
+            source.refuse("text", "whole numbers")
         values = numbers.cast(pl.Float64).to_numpy(allow_copy=True)
         return np.where(values < 0, np.nan, values)
 

@@ -38,6 +38,7 @@ MOST_ANSWER_TAGS = 1_000_000
 """Maximum opening and closing tags of one response. A page of VMs has some 100,000."""
 MOST_OBJECTS = 50_000
 """Maximum objects of one kind. A vCenter Server has at most 45,000 VMs (VMware Configuration Maximums, vSphere 8.0)."""
+HINT = "check that it is a vCenter Server or ESXi"
 PAGE = 50
 """Objects in one request."""
 VERSIONS = (
@@ -97,9 +98,10 @@ class Session:
         """The address, safe to show."""
         return str(self.address)
 
-    def refuse(self, where: str, value: str, allowed: str, hint: str, code: str = "bad-source") -> None:
-        """Raise a SourceError about data from the server."""
-        outside.refuse(self.name, where, outside.name(value), allowed, hint, code)
+    @property
+    def source(self) -> outside.Source:
+        """The server as the place of errors."""
+        return outside.Source(self.address, HINT)
 
     def call(self, what: str, method: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Call `method(...)`. Raises FaultError, UnreachableError or SourceError for any failure."""
@@ -158,7 +160,7 @@ class Session:
                 yield found.obj, self._properties(what, found)
             if len(seen) > MOST_OBJECTS:
                 allowed = f"at most {MOST_OBJECTS} objects of a kind"
-                self.refuse(what, f"more than {MOST_OBJECTS}", allowed, "name a datacenter", "source-too-large")
+                self.source.at(what).too_large(f"more than {MOST_OBJECTS}", allowed, "name a datacenter")
             if not result.token or not result.objects:
                 break
             result = self.call(what, properties.ContinueRetrievePropertiesEx, result.token)
@@ -228,9 +230,8 @@ def connected(text: str) -> Iterator[Session]:
         version = _version(content)
         spoken = next((name for since, name in VERSIONS if since <= version), None)
         if spoken is None:
-            outside.refuse(
-                shown, "about.apiVersion", str(version), "version 5.0 or later", "check that it is a vCenter Server"
-            )
+            place = outside.Source(shown, "check that it is a vCenter Server", "about.apiVersion")
+            place.refuse(version, "version 5.0 or later")
         stub.DropConnections()
         stub = _stub(address, options, spoken)
         instance = vim.ServiceInstance("ServiceInstance", stub)
@@ -245,8 +246,8 @@ def connected(text: str) -> Iterator[Session]:
         raise UnreachableError(f"{shown}: refused by the server ({fault.kind})") from None
     except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
         # pyVmomi checks neither the type of a result nor the types of a list's elements
-        allowed, hint = "an answer of the vSphere API", "check that it is a vCenter Server or ESXi"
-        outside.refuse(shown, "", f"an answer in the wrong form ({type(error).__name__})", allowed, hint)
+        value = f"an answer in the wrong form ({type(error).__name__})"
+        outside.Source(shown, HINT).refuse(value, "an answer of the vSphere API")
     finally:
         stub.DropConnections()
 
@@ -275,7 +276,7 @@ def _root(shown: str, content: Any, path: str) -> Any:
             if found is not None:
                 return found
     allowed = "a folder, datacenter or cluster: /DATACENTER or /DATACENTER/CLUSTER"
-    return outside.refuse(shown, "", "no such object", allowed, "check the path", "unknown-source")
+    return outside.Source(shown).refuse("no such object", allowed, "check the path", "unknown-source")
 
 
 def _version(content: Any) -> tuple[int, ...]:
@@ -309,7 +310,7 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
     except vmodl.MethodFault as fault:
         raise FaultError(type(fault).__name__.rpartition(".")[2]) from None
     except _RefusedAnswerError as error:
-        outside.refuse(shown, what, str(error), error.allowed, "check that it is a vCenter Server or ESXi", error.code)
+        outside.Source(shown, HINT, what).refuse(error, error.allowed, code=error.code)
     except ssl.SSLCertVerificationError:
         hint = "trust it with ?fingerprint=SHA256 or ?ca=FILE.pem, or take it unseen with ?insecure=1"
         raise UnreachableError(f"{shown}: the certificate of the server is not trusted\n  help: {hint}") from None
@@ -324,8 +325,8 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
     except (KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:  # an unexpected element can make pyVmomi raise anything
-        allowed, hint = "an answer of the vSphere API", "check that it is a vCenter Server or ESXi"
-        outside.refuse(shown, what, f"an answer that cannot be read ({type(error).__name__})", allowed, hint)
+        value = f"an answer that cannot be read ({type(error).__name__})"
+        outside.Source(shown, HINT, what).refuse(value, "an answer of the vSphere API")
 
 
 def moid(reference: Any) -> str:

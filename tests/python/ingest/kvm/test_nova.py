@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.conftest import simulated
+from tests.python.ingest import hostile
 
-from hypertwin.errors import SourceError
-from hypertwin.ingest import export_files, sources
+from hypertwin.ingest import export_files
 from hypertwin.ingest.inventory import Cluster
 from hypertwin.ingest.kvm import nova
 
@@ -70,14 +68,7 @@ def lists() -> dict[str, Any]:
 
 @pytest.fixture
 def read(tmp_path: Path):
-    def inventory(found: dict[str, Any]):
-        folder = tmp_path / "cloud"
-        folder.mkdir(exist_ok=True)
-        for name, answer in found.items():
-            (folder / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
-        return sources.read([str(folder)])
-
-    return inventory
+    return lambda answers: hostile.read(tmp_path / "cloud", answers)
 
 
 def test_answers_of_nova(read):
@@ -126,54 +117,18 @@ def test_lists_of_the_command(read):
 def test_import_and_simulate(tmp_path, cli):
     for name, answer in answers().items():
         (tmp_path / name).write_text(json.dumps(answer))
-    done = cli("import", *answers(), "-o", "cluster.yaml")
-    assert done.returncode == 0, done.stderr
-    done = cli("simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1")
-    assert done.returncode == 0, done.stderr
+    cli("import", *answers(), "-o", "cluster.yaml", exits=0)
+    simulated(cli)
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
+HOSTILE = hostile.Importer(
+    base=answers(),
+    wrong=[
         ({"hypervisors.json": {"hypervisors": [{"hypervisor_hostname": "x", "state": "up"}]}}, "below 2.88"),
         ({"hypervisors.json": '{"hypervisors": ['}, "no JSON"),
         ({"hypervisors.json": [{"Hypervisor Hostname": "x", "vCPUs": 10**9, "Memory MB": 1}]}, "x/vcpus"),
         ({"servers.json": {"servers": [{"name": "x", "flavor": {"vcpus": 10**9, "ram": 1}}]}}, "x/flavor"),
     ],
+    limits={(export_files, "MOST_FILES"): 2, (export_files, "MOST_ALL_BYTES"): 100, (nova, "MOST_ENTITIES"): 1},
+    good=lambda: [answers(), lists()],
 )
-def test_what_is_wrong_is_one_clear_error(read, changed, words):
-    with pytest.raises(SourceError) as caught:
-        read(answers() | changed)
-    assert words in str(caught.value)
-    assert "help:" in str(caught.value)
-
-
-def test_too_much(read, monkeypatch):
-    for limit, value in (("MOST_FILES", 2), ("MOST_ALL_BYTES", 100), ("MOST_ENTITIES", 1)):
-        with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
-            patched.setattr(nova if limit == "MOST_ENTITIES" else export_files, limit, value)
-            read(answers())
-
-
-values = st.sampled_from(["", "0", "-1", "{", "{}", "٣", "9" * 4000, "\x1b[31m", None, True, [], {}, [{}], 2**70, 0.5])
-
-
-@given(data=st.data())
-def test_any_values_give_an_inventory_or_a_source_error(data, read):
-    found = copy.deepcopy(data.draw(st.sampled_from([answers(), lists()])))
-    for _ in range(data.draw(st.integers(1, 4))):
-        place: Any = found[data.draw(st.sampled_from(sorted(found)))]
-        while True:  # down to a random value, which is replaced
-            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
-            key = data.draw(st.sampled_from(keys))
-            inner = place[key]
-            if not isinstance(inner, (dict, list)) or not inner or data.draw(st.integers(0, 3)) == 0:
-                place[key] = copy.deepcopy(data.draw(values))
-                break
-            place = inner
-    try:
-        inventory = read(found)
-    except SourceError as error:
-        assert "help:" in str(error)
-    else:
-        assert all(vm.vcpus >= 1 for vm in inventory.vms)

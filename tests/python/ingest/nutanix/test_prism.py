@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.conftest import simulated
+from tests.python.ingest import hostile
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import export_files, sources
+from hypertwin.ingest import export_files
 from hypertwin.ingest.inventory import Cluster, Rule
 from hypertwin.ingest.nutanix import prism
 
@@ -143,14 +142,7 @@ def central() -> dict[str, Any]:
 
 @pytest.fixture
 def read(tmp_path: Path):
-    def inventory(answers: dict[str, Any]):
-        folder = tmp_path / "prism"
-        folder.mkdir(exist_ok=True)
-        for name, answer in answers.items():
-            (folder / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
-        return sources.read([str(folder)])
-
-    return inventory
+    return lambda answers: hostile.read(tmp_path / "prism", answers)
 
 
 def test_prism_element(read):
@@ -249,15 +241,10 @@ def test_fields_of_a_host(read, changed, expected):
 def test_import_says_what_stands_in_for_ahv_and_simulates(tmp_path, cli):
     for name, answer in element().items():
         (tmp_path / name).write_text(json.dumps(answer))
-    done = cli("import", *element(), "-o", "cluster.yaml", "--explain")
-    assert done.returncode == 0, done.stderr
+    done = cli("import", *element(), "-o", "cluster.yaml", "--explain", exits=0)
     assert done.stderr.count("Nutanix AHV is KVM with an unknown kernel") == 1
     assert (tmp_path / "cluster.yaml").read_text().count("Nutanix AHV is KVM") == 1, "once, not for each host"
-    done = cli(
-        "simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1", "--format", "json"
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["points"][0]["vms"]["db"]["guest_cpu_pct"] == pytest.approx(25, abs=10)
+    assert simulated(cli)["vms"]["db"]["guest_cpu_pct"] == pytest.approx(25, abs=10)
 
 
 def test_800_machines_in_pages(read):
@@ -270,9 +257,8 @@ def test_800_machines_in_pages(read):
     assert {host.cluster for host in found.hosts} == {"c-1"}, "nothing gives it a name"
 
 
-@pytest.mark.parametrize(
-    ("answers", "words"),
-    [
+HOSTILE = hostile.Importer(
+    wrong=[
         ({"vms.json": listed(VM)}, "no host with cores and memory"),
         ({"hosts.json": json.dumps(listed(HOST))[:-3]}, "no JSON"),
         ({"hosts.json": listed({**HOST, "num_cpu_cores": 10**9})}, "NTNX-A/num_cpu_cores"),
@@ -281,49 +267,11 @@ def test_800_machines_in_pages(read):
         ({"hosts.json": listed(HOST), "vms.json": listed({**VM, "num_vcpus": "many"})}, "db/num_vcpus"),
         ({"cluster.json": CLUSTER}, "no host with cores and memory"),
     ],
+    limits={(export_files, "MOST_FILES"): 2, (export_files, "MOST_ALL_BYTES"): 1000, (prism, "MOST_ENTITIES"): 1},
+    good=lambda: [element(), central()],
 )
-def test_what_is_wrong_is_one_clear_error(read, answers, words):
-    with pytest.raises(SourceError) as caught:
-        read(answers)
-    assert words in str(caught.value)
-    assert "help:" in str(caught.value)
 
 
 def test_other_json_is_none_of_it(read):
     with pytest.raises(SourceError, match="no reader recognises"):
         read({"a.json": {"entities": [{"name": "x"}]}, "b.json": [1]})
-
-
-def test_too_much(read, monkeypatch):
-    for limit, value in (("MOST_FILES", 2), ("MOST_ALL_BYTES", 1000), ("MOST_ENTITIES", 1)):
-        with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
-            patched.setattr(prism if limit == "MOST_ENTITIES" else export_files, limit, value)
-            read(element())
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers() | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@given(data=st.data())
-def test_any_values_give_an_inventory_or_a_source_error(data, read):
-    answers = copy.deepcopy(data.draw(st.sampled_from([element(), central()])))
-    for _ in range(data.draw(st.integers(1, 4))):
-        place: Any = answers[data.draw(st.sampled_from(sorted(answers)))]
-        while True:  # down to a random value, which is replaced
-            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
-            key = data.draw(st.sampled_from(keys))
-            inner = place[key]
-            if not isinstance(inner, (dict, list)) or not inner or data.draw(st.integers(0, 3)) == 0:
-                place[key] = data.draw(json_values | st.sampled_from(["-1", "1e400", "٣", "9" * 4000, 2**70]))
-                break
-            place = inner
-    try:
-        found = read(answers)
-    except SourceError as error:
-        assert "help:" in str(error)
-    else:
-        assert all(vm.vcpus >= 1 for vm in found.vms)

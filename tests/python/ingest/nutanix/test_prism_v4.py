@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.estate import make, nutanix
 from tests.estate.agreement import agrees, imported
 from tests.estate.nutanix import SCHEMA, Answers, identity
 from tests.estate.truth import Estate, Hardware
+from tests.python.ingest import hostile
 from tests.python.ingest.nutanix import test_prism
 
-from hypertwin.errors import SourceError
-from hypertwin.ingest import export_files, sources
+from hypertwin.ingest import export_files
 from hypertwin.ingest.inventory import Inventory, Rule, Vm
 from hypertwin.ingest.nutanix import prism, prism_v4
 
@@ -43,18 +41,18 @@ STATS = "vmm/ahv/stats/vms"
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Inventory]:
     def inventory(answers: Answers, *, limit: int = 100, more: Mapping[str, Any] = {}) -> Inventory:
-        folder = tmp_path / "answers"
-        folder.mkdir(exist_ok=True)
-        for old in folder.iterdir():
-            old.unlink()
-        for number, (path, data) in enumerate(answers.items()):
-            for page, answer in enumerate(nutanix.pages(path, data, limit)):
-                (folder / f"{number}-{page}.json").write_text(json.dumps(answer))
-        for name, answer in more.items():
-            (folder / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
-        return sources.read([str(folder)])
+        return hostile.read(tmp_path / "answers", {**paged(answers, limit), **more})
 
     return inventory
+
+
+def paged(answers: Answers, limit: int = 100) -> dict[str, Any]:
+    """The pages of answers, by file."""
+    return {
+        f"{number}-{page}.json": answer
+        for number, (path, data) in enumerate(answers.items())
+        for page, answer in enumerate(nutanix.pages(path, data, limit))
+    }
 
 
 def small(**knobs: Any) -> tuple[Estate, Answers]:
@@ -459,64 +457,19 @@ def _is_published(kind: str, way: list[str]) -> bool:
 # ---- what is wrong
 
 
-@pytest.mark.parametrize(
-    ("path", "fields", "words"),
-    [
-        (HOSTS, {"numberOfCpuCores": 10**9}, "num_cpu_cores"),
-        (HOSTS, {"numberOfCpuSockets": 99}, "99 sockets"),
-        (VMS, {"numSockets": 10**9}, "num_vcpus"),
-        (VMS, {"numSockets": "many"}, "num_vcpus"),
-        (VMS, {"numSockets": None}, "num_vcpus"),
-        (VMS, {"numThreadsPerCore": 2**50}, "num_vcpus"),
-    ],
+HOSTILE = hostile.Importer(
+    wrong=[
+        (paged(changed(small()[1], path, **fields)), words)
+        for path, fields, words in (
+            (HOSTS, {"numberOfCpuCores": 10**9}, "num_cpu_cores"),
+            (HOSTS, {"numberOfCpuSockets": 99}, "99 sockets"),
+            (VMS, {"numSockets": 10**9}, "num_vcpus"),
+            (VMS, {"numSockets": "many"}, "num_vcpus"),
+            (VMS, {"numSockets": None}, "num_vcpus"),
+            (VMS, {"numThreadsPerCore": 2**50}, "num_vcpus"),
+        )
+    ]
+    + [(paged({VMS: small()[1][VMS]}), "no host with cores and memory")],
+    limits={(export_files, "MOST_FILES"): 2, (prism, "MOST_ENTITIES"): 1},
+    good=lambda: [files()],
 )
-def test_what_is_wrong_is_one_clear_error(read, path, fields, words) -> None:
-    _, answers = small()
-    with pytest.raises(SourceError) as caught:
-        read(changed(answers, path, **fields))
-    assert words in str(caught.value)
-    assert "help:" in str(caught.value)
-
-
-def test_vms_without_hosts_are_refused(read) -> None:
-    _, answers = small()
-    with pytest.raises(SourceError, match="no host with cores and memory"):
-        read({VMS: answers[VMS]})
-
-
-def test_too_much(read, monkeypatch) -> None:
-    _, answers = small()
-    for module, limit, value in ((export_files, "MOST_FILES", 2), (prism, "MOST_ENTITIES", 1)):
-        with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
-            patched.setattr(module, limit, value)
-            read(answers)
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers() | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=6,
-)
-HOSTILE = st.sampled_from(["-1", "1e400", "٣", "9" * 4000, 2**70, "\x1b[2J\n", "a/../b", "x" * 100_000])
-
-
-@given(data=st.data())
-def test_any_values_give_an_inventory_or_a_source_error(data, read) -> None:
-    pages = files()
-    for _ in range(data.draw(st.integers(1, 4))):
-        place: Any = pages[data.draw(st.sampled_from(sorted(pages)))]
-        while True:  # down to a random value, which is replaced
-            key = data.draw(st.sampled_from(list(place) if isinstance(place, dict) else list(range(len(place)))))
-            inner = place[key]
-            if not isinstance(inner, (dict, list)) or not inner or data.draw(st.integers(0, 3)) == 0:
-                place[key] = data.draw(json_values | HOSTILE)
-                break
-            place = inner
-    try:
-        found = read({}, more=pages)
-    except SourceError as error:
-        assert "help:" in str(error)
-        assert "\x1b" not in str(error)
-    else:
-        assert all(vm.vcpus >= 1 for vm in found.vms)
-        assert all(name.isprintable() and len(name) <= 256 for name in (vm.name for vm in found.vms))

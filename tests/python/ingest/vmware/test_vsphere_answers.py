@@ -202,13 +202,8 @@ def test_names_are_plain_and_distinct() -> None:
 
 def reader() -> vcenter_counters._Reader:
     """A reader of counters without a server."""
-
-    def refuse(where: str, value: str, allowed: str, hint: str, code: str = "bad-source") -> None:
-        vsphere.outside.refuse("vcenter://host", where, value, allowed, hint, code)
-
-    session = SimpleNamespace(
-        content=SimpleNamespace(perfManager=None), options=vsphere.Options(), refuse=refuse, missing={}, name="x"
-    )
+    source, content = vsphere.outside.Source("vcenter://host", vsphere.HINT), SimpleNamespace(perfManager=None)
+    session = SimpleNamespace(content=content, options=vsphere.Options(), source=source, missing={}, name="x")
     made = vcenter_counters._Reader(session)  # type: ignore[arg-type]
     made.definitions = {"cpu.ready.summation": Definition(12, "millisecond", "summation")}
     made.counter_of = {12: "cpu.ready.summation"}

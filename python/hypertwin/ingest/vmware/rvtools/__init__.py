@@ -76,7 +76,7 @@ def _exports(sources: Sequence[str]) -> list[Tabs]:
             if not tables.is_tab(path) or tab in single:
                 known = ", ".join(f"RVTools_tab{tab}.csv" for tab in TABS)
                 hint = "keep the name that RVTools gave it, and name each tab once"
-                outside.refuse(path, "", path.name, f"the name of a tab's file: {known}", hint)
+                outside.Source(path).refuse(path.name, f"the name of a tab's file: {known}", hint)
             single[tab] = path
     if single:
         exports.insert(0, tables.csv_tabs(sources[0], single.values()))

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hypertwin.ingest import outside, storage_paths
-from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host
+from hypertwin.ingest.import_notes import ImportNotes
+from hypertwin.ingest.inventory import Cluster, Datastore, Host
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware.availability import threshold_of_rate
 from hypertwin.ingest.vmware.power_policy import power_policy
@@ -35,7 +36,7 @@ class Export:
         """Parse the tabs. Raises SourceError if indispensable data are missing."""
         self.source = tabs.source
         self.tables = tabs.tables
-        self.assumptions: list[Assumption] = []
+        self.notes = ImportNotes(outside.Source(tabs.source))
         self._need("vHost", ("name", "memory"))
         self._need("vInfo", ("name", "power"))
         columns = self.tables["vHost"].columns
@@ -55,8 +56,8 @@ class Export:
         self.unused = list(self._unused(tabs))
         if any((cells.number(row.get("limit")) or -1) >= 0 for row in self.table("vRP").rows):
             text = "their limits, reservations and shares are no part of scenarios"
-            self.assumptions.append(Assumption("resource pools", text))
-        self.assumptions += storage_paths.assumption(self._luns())
+            self.notes.assumed(text, "resource pools")
+        storage_paths.note(self._luns(), self.notes)
 
     @property
     def seconds(self) -> float:
@@ -84,7 +85,7 @@ class Export:
 
     def _lacks(self, where: str, value: str, allowed: str) -> None:
         hint = "export all tabs of RVTools, unchanged (File, Export all to Excel)"
-        outside.refuse(self.source, where, value, allowed, hint, "source-lacks")
+        self.notes.source.at(where).lacks(value, allowed, hint)
 
     def _missing(self) -> list[Gap]:
         gaps = []
@@ -132,7 +133,8 @@ class Export:
             rows[key] = {**row, **rows.get(key, {})}
         if again:
             text = "in several rows of vHost: the first row counts"
-            self.assumptions.extend(Assumption(f"host {name}", text) for name in again)
+            for name in again:
+                self.notes.assumed(text, f"host {name}")
         return [(place(row, "name"), row) for row in rows.values()]
 
     def hosts(self, names: Names) -> list[Host]:
@@ -145,7 +147,7 @@ class Export:
                 hypervisor, of_vcenter = f"VMware ESXi {version}", of_vcenter + 1
             hosts.append(self._host(at, row, names, hypervisor))
         if of_vcenter and version:
-            self.assumptions.append(Assumption(f"{of_vcenter} hosts", f"ESXi of vCenter's version, {version}"))
+            self.notes.assumed(f"ESXi of vCenter's version, {version}", f"{of_vcenter} hosts")
         return hosts
 
     def _host(self, at: Place, row: Row, names: Names, hypervisor: str | None) -> Host:

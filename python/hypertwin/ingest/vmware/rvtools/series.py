@@ -101,7 +101,7 @@ def _site(ordered: Sequence[Export], notes: Sequence[Assumption], names: Names) 
         clusters=clusters,
         datastores=newest.datastores(names),
         gaps=newest.gaps,
-        assumptions=[*notes, *newest.assumptions],
+        assumptions=[*notes, *newest.notes.assumptions()],
         unused=newest.unused,
     )
 

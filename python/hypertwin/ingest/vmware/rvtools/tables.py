@@ -143,8 +143,8 @@ def _csv_table(path: Path, tab: str) -> Table:
     try:
         return _table(tab, _csv_rows(path), path)
     except csv.Error as error:
-        outside.refuse(
-            path, "", str(error), "a CSV file as RVTools writes it", "export it again: it seems changed or cut off"
+        outside.Source(path).refuse(
+            error, "a CSV file as RVTools writes it", "export it again: it seems changed or cut off"
         )
 
 
@@ -202,7 +202,7 @@ def _table(tab: str, rows: Iterable[Sequence[Any]], where: str | Path) -> Table:
             continue
         if len(kept) == MOST_ROWS:
             allowed = f"at most {MOST_ROWS} rows"
-            outside.refuse(where, tab, "more rows", allowed, "export one vCenter at a time", "source-too-large")
+            outside.Source(where).at(tab).too_large("more rows", allowed, "export one vCenter at a time")
         kept.append(values)
     return Table(frozenset(found), kept, units, [unused[at] for at in sorted(unused)])
 
@@ -211,9 +211,8 @@ def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator
     """Yield non-empty rows. Openpyxl adds any number of missing ones."""
     for number, row in enumerate(rows):
         if number >= _SHEET_ROWS:
-            allowed = f"at most {_SHEET_ROWS} rows"
-            outside.refuse(
-                path, tab, "a row of a higher number", allowed, "check that it is an Excel file", "source-too-large"
+            outside.Source(path).at(tab).too_large(
+                "a row of a higher number", f"at most {_SHEET_ROWS} rows", "check that it is an Excel file"
             )
         if row:
             yield row
@@ -261,7 +260,7 @@ def _check_part(path: Path, name: str, stream: IO[bytes], most: int, is_sheet: b
 
 def _too_large(path: Path, where: str, value: str, allowed: str) -> None:
     hint = "use an RVTools export, without drawings and attachments"
-    outside.refuse(path, outside.name(where), value, allowed, hint, "source-too-large")
+    outside.Source(path).at(outside.name(where)).too_large(value, allowed, hint)
 
 
 @contextmanager
@@ -276,4 +275,4 @@ def _as_source_error(path: Path) -> Iterator[None]:
     except Exception as error:  # openpyxl raises errors of any kind for files that are not what they should be
         said = outside.name(f"{type(error).__name__}: {error}")
         hint = "export it again, complete and without a password"
-        outside.refuse(path, "", said, "an .xlsx file as RVTools writes it", hint)
+        outside.Source(path).refuse(said, "an .xlsx file as RVTools writes it", hint)

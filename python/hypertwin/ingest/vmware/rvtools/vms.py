@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from hypertwin.ingest.appliances import is_storage_appliance
-from hypertwin.ingest.inventory import Assumption, Demand, Snapshots, VirtualDisk, Vm
+from hypertwin.ingest.inventory import Demand, Snapshots, VirtualDisk, Vm
 from hypertwin.ingest.vmware.availability import restart_priority
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.export import Export
@@ -65,9 +65,9 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
         found.append((cells.text(row.get("uuid")) or vm.name, vm))
     if gone:
         text = "left out: inaccessible, invalid or orphaned in vCenter"
-        export.assumptions.append(Assumption(f"{gone} VMs", text))
+        export.notes.assumed(text, f"{gone} VMs")
     if unnamed:
-        export.assumptions.append(Assumption(f"{unnamed} rows of vInfo", "left out: without a name"))
+        export.notes.assumed("left out: without a name", f"{unnamed} rows of vInfo")
     return found
 
 
