@@ -129,8 +129,8 @@ docs: $(STAMPS)/core ## regenerate the generated pages under docs/
 evidence: $(STAMPS)/core ## run every study, at most fifteen minutes of CPU, and write docs/evidence.md
 	@$(BIN)/python scripts/evidence.py
 
-bless: $(STAMPS)/core ## rewrite the snapshots of the golden runs, for review
-	@HYPERTWIN_BLESS=1 $(BIN)/pytest --quiet tests/golden
+bless: $(STAMPS)/core ## rewrite the snapshots of golden runs, and outputs shown in documents (slow ones with SLOW=1), for review
+	@HYPERTWIN_BLESS=1 $(BIN)/pytest --quiet --numprocesses auto tests/golden tests/e2e/test_documents.py
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) target out
