@@ -98,19 +98,13 @@ def check_view(found: Check) -> v.View:
     """Return the view of the checks before a campaign."""
     errors = sum(each["severity"] == "error" for each in found["findings"])
     text = "All targets are ready." if found["ok"] else f"{count(errors, 'problem')} to solve before the campaign."
-    columns = [
-        v.badges("severity", ""),
-        v.words("target", "target"),
-        v.words("text", "finding"),
-        v.words("fix", "advice"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "severity": v.badge(each["severity"], SEVERITIES[each["severity"]]),
-            "target": each["target"],
-            "text": each["text"],
-            "fix": each["fix"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.badges("severity", ""), v.badge(each["severity"], SEVERITIES[each["severity"]])),
+            (v.words("target", "target"), each["target"]),
+            (v.words("text", "finding"), each["text"]),
+            (v.words("fix", "advice"), each["fix"]),
+        ]
         for each in found["findings"]
     ]
     machines = [
@@ -126,7 +120,7 @@ def check_view(found: Check) -> v.View:
     told: list[v.Row] = [{key: each[key] for key in each if key != "versions"} for each in found["machines"]]  # type: ignore[literal-required]
     return v.tabular(
         f"Targets of {found['name']}",
-        v.table("findings", "Findings", columns, rows),
+        v.listing("findings", "Findings", rows),
         v.table("machines", "Targets and hosts", machines, told),
         answer=text,
     )
@@ -155,33 +149,25 @@ def _error(value: float | None) -> str:
 
 
 def _figures(steps: Sequence[Step]) -> Sequence[v.Block]:
-    columns = [
-        v.words("step", "step"),
-        v.words("title", "figure"),
-        v.words("unit", "unit"),
-        v.figures("measured", "measured"),
-        v.figures("spread", "spread", "%", text="Difference between the largest and the smallest repeat."),
-        v.figures("predicted", "predicted"),
-        v.figures("error_pct", "error", "%"),
-        v.words("promise", "promise", secondary=True),
-        v.badges("verdict", "verdict"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "step": step["title"],
-            "title": figure["title"],
-            "unit": figure["unit"],
-            "measured": figure["measured"],
-            "spread": figure["spread_pct"],
-            "predicted": _predicted(figure),
-            "error_pct": figure["error_pct"],
-            "promise": figure["promise"],
-            "verdict": _verdict(step, figure),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("step", "step"), step["title"]),
+            (v.words("title", "figure"), figure["title"]),
+            (v.words("unit", "unit"), figure["unit"]),
+            (v.figures("measured", "measured"), figure["measured"]),
+            (
+                v.figures("spread", "spread", "%", text="Difference between the largest and the smallest repeat."),
+                figure["spread_pct"],
+            ),
+            (v.figures("predicted", "predicted"), _predicted(figure)),
+            (v.figures("error_pct", "error", "%"), figure["error_pct"]),
+            (v.words("promise", "promise", secondary=True), figure["promise"]),
+            (v.badges("verdict", "verdict"), _verdict(step, figure)),
+        ]
         for step in steps
         for figure in step["figures"]
     ]
-    return v.table("figures", "Figures by step", columns, rows, filters=["step", "title"])
+    return v.listing("figures", "Figures by step", rows, filters=["step", "title"])
 
 
 def _predicted(figure: Compared) -> v.Cell:
@@ -199,33 +185,31 @@ def _verdict(step: Step, figure: Compared) -> v.Cell:
 
 
 def _limits(steps: Sequence[Step]) -> Sequence[v.Block]:
-    columns = [
-        v.words("step", "step"),
-        v.words("measured", "measured"),
-        v.words("predicted", "predicted"),
-        v.badges("verdict", "verdict"),
-        v.words("evidence", "counters"),
-        v.words("text", "twin", secondary=True),
-    ]
-    rows: list[v.Row] = [
-        {
-            "step": step["title"],
-            "measured": step["limit"]["measured"] if any(run["views"] for run in step["runs"]) else "not measured",
-            "predicted": step["limit"]["predicted"] or "",
-            "verdict": v.badge("set parameters", "note")
-            if step["calibration"]
-            else None
-            if step["limit"]["right"] is None
-            else v.badge("same", "good")
-            if step["limit"]["right"]
-            else v.badge("differs", "bad"),
-            "evidence": step["limit"]["evidence"],
-            "text": step["limit"]["predicted_text"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("step", "step"), step["title"]),
+            (
+                v.words("measured", "measured"),
+                step["limit"]["measured"] if any(run["views"] for run in step["runs"]) else "not measured",
+            ),
+            (v.words("predicted", "predicted"), step["limit"]["predicted"] or ""),
+            (
+                v.badges("verdict", "verdict"),
+                v.badge("set parameters", "note")
+                if step["calibration"]
+                else None
+                if step["limit"]["right"] is None
+                else v.badge("same", "good")
+                if step["limit"]["right"]
+                else v.badge("differs", "bad"),
+            ),
+            (v.words("evidence", "counters"), step["limit"]["evidence"]),
+            (v.words("text", "twin", secondary=True), step["limit"]["predicted_text"]),
+        ]
         for step in steps
         if step["runs"]
     ]
-    return v.table("limits", "Limits", columns, rows)
+    return v.listing("limits", "Limits", rows)
 
 
 def _views(steps: Sequence[Step]) -> Sequence[v.Block]:
@@ -257,28 +241,24 @@ def _views(steps: Sequence[Step]) -> Sequence[v.Block]:
 
 
 def _proposals(found: Benchmark) -> Sequence[v.Block]:
-    columns = [
-        v.words("path", "parameter"),
-        v.words("used", "used"),
-        v.words("fitted", "fits all steps"),
-        v.words("interval", "95% interval"),
-        v.badges("verdict", "verdict"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "path": each["path"],
-            "used": each["used"],
-            "fitted": each["fitted"],
-            "interval": each["interval"],
-            "verdict": v.badge("not identified", "note")
-            if not each["identified"]
-            else v.badge("change it", "warn")
-            if each["differs"]
-            else v.badge("fits", "good"),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("path", "parameter"), each["path"]),
+            (v.words("used", "used"), each["used"]),
+            (v.words("fitted", "fits all steps"), each["fitted"]),
+            (v.words("interval", "95% interval"), each["interval"]),
+            (
+                v.badges("verdict", "verdict"),
+                v.badge("not identified", "note")
+                if not each["identified"]
+                else v.badge("change it", "warn")
+                if each["differs"]
+                else v.badge("fits", "good"),
+            ),
+        ]
         for each in found["proposals"]
     ]
-    return v.table("proposals", "Parameters", columns, rows)
+    return v.listing("proposals", "Parameters", rows)
 
 
 def _runs(steps: Sequence[Step]) -> Sequence[v.Block]:

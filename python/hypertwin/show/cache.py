@@ -12,23 +12,16 @@ def view(found: Cache) -> v.View:
         return v.tabular("Cache", answer="the cache is off")
     if not found["builds"]:
         return v.tabular("Cache", answer=f"{found['folder']}: no results yet")
-    columns = [
-        v.words("build", "build"),
-        v.words("last_used", "last used"),
-        v.words("first_used", "not used since", secondary=True),
-        v.figures("results", "results"),
-        v.figures("mib", "size", "MiB"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "build": f"{each['build']} (this one)" if each["used"] else each["build"],
-            "last_used": each["last_used"],
-            "first_used": each["first_used"],
-            "results": each["results"],
-            "mib": each["bytes"] / 2**20,
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("build", "build"), f"{each['build']} (this one)" if each["used"] else each["build"]),
+            (v.words("last_used", "last used"), each["last_used"]),
+            (v.words("first_used", "not used since", secondary=True), each["first_used"]),
+            (v.figures("results", "results"), each["results"]),
+            (v.figures("mib", "size", "MiB"), each["bytes"] / 2**20),
+        ]
         for each in found["builds"]
     ]
     file, largest = (f"{found[key] / 2**20:,.1f}" for key in ("file_bytes", "largest_bytes"))
     answer = f"{found['folder']}: {file} MiB, at most {largest} for results"
-    return v.tabular("Cache", v.table("builds", "", columns, rows), answer=answer)
+    return v.tabular("Cache", v.listing("builds", "", rows), answer=answer)

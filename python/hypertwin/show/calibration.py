@@ -122,27 +122,22 @@ def _confidence(found: Calibration) -> list[v.Badge]:
 
 
 def _parameters(parameters: Sequence[Parameter], title: str) -> Sequence[v.Block]:
-    columns = [
-        v.words("path", "parameter"),
-        v.words("interval", "95 % interval"),
-        v.words("bounds", "bounds", secondary=True),
-        v.badges("state", "state"),
-        v.figures("start", "start"),
-        v.figures("value", "fitted"),
-    ]
     bound, lost = v.badge("at its bound", "warn"), v.badge("not identified", "bad")
-    rows: list[v.Row] = [
-        {
-            "path": each["path"],
-            "interval": interval(each),
-            "bounds": f"{each['low']:.4g} to {each['high']:.4g}",
-            "state": lost if not each["identified"] else bound if each["at_bound"] else v.badge("identified", "good"),
-            "start": _value(each["start"], each["unit"]),
-            "value": _value(each["value"], each["unit"]),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("path", "parameter"), each["path"]),
+            (v.words("interval", "95 % interval"), interval(each)),
+            (v.words("bounds", "bounds", secondary=True), f"{each['low']:.4g} to {each['high']:.4g}"),
+            (
+                v.badges("state", "state"),
+                lost if not each["identified"] else bound if each["at_bound"] else v.badge("identified", "good"),
+            ),
+            (v.figures("start", "start"), _value(each["start"], each["unit"])),
+            (v.figures("value", "fitted"), _value(each["value"], each["unit"])),
+        ]
         for each in parameters
     ]
-    return v.table("fitted", title, columns, rows)
+    return v.listing("fitted", title, rows)
 
 
 def _value(value: float, unit: str) -> v.Cell:

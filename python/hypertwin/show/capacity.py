@@ -415,7 +415,7 @@ def _full(used: float | None) -> Any:
 
 def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
     taken: list[v.Row] = []
-    off: list[v.Row] = []
+    off: list[v.Cells] = []
     for name, of in everything:
         each = of["reclaimable"]
         for by, tone, unused, idle in (
@@ -433,16 +433,16 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Sectio
                 taken.append({"cluster": name, "by": v.badge(by, cast(v.Tone, tone)), **row})
         snapshots = each["snapshots"]
         off.append(
-            {
-                "cluster": name,
-                "off": each["off"]["vms"],
-                "off_gib": each["off"]["storage_gib"],
-                "templates": each["templates"]["vms"],
-                "templates_gib": each["templates"]["storage_gib"],
-                "snapshots": snapshots["count"],
-                "snapshots_gib": snapshots["gib"],
-                "oldest": (snapshots["oldest"] or "")[:10],
-            }
+            [
+                (v.words("cluster", "cluster"), name),
+                (v.figures("off", "powered off", "VMs"), each["off"]["vms"]),
+                (v.figures("off_gib", "powered off", "GiB"), each["off"]["storage_gib"]),
+                (v.figures("templates", "templates"), each["templates"]["vms"]),
+                (v.figures("templates_gib", "templates", "GiB"), each["templates"]["storage_gib"]),
+                (v.figures("snapshots", "snapshots"), snapshots["count"]),
+                (v.figures("snapshots_gib", "snapshots", "GiB"), snapshots["gib"]),
+                (v.words("oldest", "oldest snapshot", secondary=True), (snapshots["oldest"] or "")[:10]),
+            ]
         )
     unused_columns = [
         v.words("cluster", "cluster"),
@@ -454,21 +454,11 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Sectio
         v.figures("freed", "hosts freed", text="Hosts that the cluster no longer needs, beside its spare hosts."),
         v.figures("spare", "spare hosts now", secondary=True),
     ]
-    off_columns = [
-        v.words("cluster", "cluster"),
-        v.figures("off", "powered off", "VMs"),
-        v.figures("off_gib", "powered off", "GiB"),
-        v.figures("templates", "templates"),
-        v.figures("templates_gib", "templates", "GiB"),
-        v.figures("snapshots", "snapshots"),
-        v.figures("snapshots_gib", "snapshots", "GiB"),
-        v.words("oldest", "oldest snapshot", secondary=True),
-    ]
     return v.section(
         "reclaimable",
         "Reclaimable capacity",
         v.table("unused", "Unused by powered-on VMs", unused_columns, taken),
-        v.table("off", "Powered-off VMs, templates and snapshots", off_columns, off),
+        v.listing("off", "Powered-off VMs, templates and snapshots", off),
         _vms(found),
         text=f"{found['total']['reclaimable']['basis']} A VM needs its demand plus 20% headroom. Ask the owner of a"
         " database before you reclaim its memory: active memory leaves out caches that a guest seldom reads.",
@@ -508,7 +498,7 @@ def _vms(found: Capacity) -> list[v.Block]:
 
 def _basis(named: Sequence[Named]) -> list[v.Block]:
     tones: Mapping[str, v.Tone] = {"measured": "good", "configured": "plain", "assumed": "warn"}
-    rows: list[v.Row] = []
+    rows: list[v.Cells] = []
     for name, of in named:
         for figure_name, key, basis in (
             ("CPU", "cpu_usage_pct", of["demand"]["cpu"]),
@@ -517,22 +507,18 @@ def _basis(named: Sequence[Named]) -> list[v.Block]:
         ):
             source = of["sources"].get(key)
             rows.append(
-                {
-                    "cluster": name,
-                    "figure": figure_name,
-                    "source": v.badge(source, tones[source]) if source else UNKNOWN,
-                    "kind": KINDS.get(basis["kind"], basis["kind"]) if basis else "",
-                    "text": basis["text"] if basis else "",
-                }
+                [
+                    (v.words("cluster", "cluster"), name),
+                    (v.words("figure", "figure"), figure_name),
+                    (
+                        v.badges("source", "source", text="Measured, configured, or partly assumed."),
+                        v.badge(source, tones[source]) if source else UNKNOWN,
+                    ),
+                    (v.words("kind", "demand"), KINDS.get(basis["kind"], basis["kind"]) if basis else ""),
+                    (v.words("text", "basis"), basis["text"] if basis else ""),
+                ]
             )
-    columns = [
-        v.words("cluster", "cluster"),
-        v.words("figure", "figure"),
-        v.badges("source", "source", text="Measured, configured, or partly assumed."),
-        v.words("kind", "demand"),
-        v.words("text", "basis"),
-    ]
-    return [*v.table("basis", "Demand behind the figures", columns, rows, filters=["figure"])]
+    return [*v.listing("basis", "Demand behind the figures", rows, filters=["figure"])]
 
 
 def _confidence(named: Sequence[Named]) -> list[v.Badge]:

@@ -267,30 +267,27 @@ def _confidence(found: Findings, lacking: int) -> list[v.Badge]:
 
 
 def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
-    columns = [
-        v.badges("severity", "severity"),
-        v.words("code", "finding"),
-        v.words("of", "of"),
-        v.words("worst", "worst", secondary=True),
-        v.words("cause", "follows from", secondary=True),
-        v.badges("helps", "fix", text="Whether the best change helps, simulated."),
-        v.words("twin", "simulated fix", secondary=True),
-    ]
-    rows: list[v.Row] = []
+    rows: list[v.Cells] = []
     for each, cause in ((one, cause) for head in grouped for one, cause in _with_cause(head)):
         tried, several = each.worst["what_if"], len(each.findings) > 1
         rows.append(
-            {
-                "severity": each.badge,
-                "code": each.code,
-                "of": each.whom if several else each.worst["name"],
-                "worst": f"{each.worst['name']}: {each.worst['figure']}" if several else each.worst["figure"],
-                "cause": cause,
-                "helps": _helps(tried["helps"]) if tried else None,
-                "twin": tried["text"] if tried else "",
-            }
+            [
+                (v.badges("severity", "severity"), each.badge),
+                (v.words("code", "finding"), each.code),
+                (v.words("of", "of"), each.whom if several else each.worst["name"]),
+                (
+                    v.words("worst", "worst", secondary=True),
+                    f"{each.worst['name']}: {each.worst['figure']}" if several else each.worst["figure"],
+                ),
+                (v.words("cause", "follows from", secondary=True), cause),
+                (
+                    v.badges("helps", "fix", text="Whether the best change helps, simulated."),
+                    _helps(tried["helps"]) if tried else None,
+                ),
+                (v.words("twin", "simulated fix", secondary=True), tried["text"] if tried else ""),
+            ]
         )
-    return v.table("glance", "Findings by code, worst first", columns, rows)
+    return v.listing("glance", "Findings by code, worst first", rows)
 
 
 def _with_cause(head: Group) -> list[tuple[Group, str]]:
@@ -326,24 +323,17 @@ def _all(findings: Sequence[Finding]) -> Sequence[v.Block]:
 
 def _limits(found: Findings) -> list[v.Section]:
     """Return the measurements nearest to each limit."""
-    rows: list[v.Row] = [
-        {
-            "what": each["what"].partition(" (")[0].partition(",")[0],
-            "name": each["name"],
-            "value": v.figure(each["value"], text=amount(each["value"], each["unit"])),
-            "limit": v.figure(each["limit"], text=amount(each["limit"], each["unit"])),
-            "part": v.toned(each["of_limit_pct"], each["of_limit_pct"] > 100),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("what", "figure"), each["what"].partition(" (")[0].partition(",")[0]),
+            (v.words("name", "nearest"), each["name"]),
+            (v.figures("value", "value"), v.figure(each["value"], text=amount(each["value"], each["unit"]))),
+            (v.figures("limit", "limit"), v.figure(each["limit"], text=amount(each["limit"], each["unit"]))),
+            (v.figures("part", "of limit", "%"), v.toned(each["of_limit_pct"], each["of_limit_pct"] > 100)),
+        ]
         for each in found["limits"]
     ]
-    columns = [
-        v.words("what", "figure"),
-        v.words("name", "nearest"),
-        v.figures("value", "value"),
-        v.figures("limit", "limit"),
-        v.figures("part", "of limit", "%"),
-    ]
-    return v.section("limits", "Nearest to each limit", v.table("limits", "Nearest to each limit", columns, rows))
+    return v.section("limits", "Nearest to each limit", v.listing("limits", "Nearest to each limit", rows))
 
 
 def _clusters(found: Findings) -> list[v.Section]:

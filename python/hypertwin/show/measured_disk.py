@@ -12,44 +12,31 @@ def view(found: DiskLab) -> v.View:
     """Return the view of a disk."""
     size = f"{found['file_bytes'] >> 20} MiB"
     title = f"{found['folder']}: {size} with {found['fio']}, median of {found['repeat']} x {found['seconds']:g} s"
-    of_points = [
-        v.words("load", "load"),
-        v.figures("iops", "IOPS"),
-        v.figures("spread", "±", "%", secondary=True),
-        v.figures("twin", "twin, IOPS"),
-        v.figures("error", "off", "%"),
-        v.figures("mean", "mean", "ms"),
-        v.figures("twin_mean", "twin, mean", "ms"),
-        v.figures("p99", "p99", "ms", secondary=True),
-    ]
-    points: list[v.Row] = [
-        {
-            "load": each["load"],
-            "iops": each["measured"]["iops"],
-            "spread": each["spread_pct"],
-            "twin": each["twin"]["iops"],
-            "error": each["error_pct"],
-            "mean": each["measured"]["latency_ms_mean"],
-            "twin_mean": each["twin"]["latency_ms_mean"],
-            "p99": each["measured"].get("latency_ms_p99"),
-        }
+    points: list[v.Cells] = [
+        [
+            (v.words("load", "load"), each["load"]),
+            (v.figures("iops", "IOPS"), each["measured"]["iops"]),
+            (v.figures("spread", "±", "%", secondary=True), each["spread_pct"]),
+            (v.figures("twin", "twin, IOPS"), each["twin"]["iops"]),
+            (v.figures("error", "off", "%"), each["error_pct"]),
+            (v.figures("mean", "mean", "ms"), each["measured"]["latency_ms_mean"]),
+            (v.figures("twin_mean", "twin, mean", "ms"), each["twin"]["latency_ms_mean"]),
+            (v.figures("p99", "p99", "ms", secondary=True), each["measured"].get("latency_ms_p99")),
+        ]
         for each in found["points"]
     ]
-    of_parameters = [
-        v.words("parameter", "device"),
-        v.words("value", "fitted"),
-        v.words("interval", "95 % interval"),
-        v.words("told_by", "told by"),
-    ]
-    parameters: list[v.Row] = [
-        {
-            "parameter": each["parameter"],
-            "value": each["value"],
-            "interval": f"{each['interval'][0]:.4g} to {each['interval'][1]:.4g} {each['unit']}"
-            if each["interval"]
-            else "unknown",
-            "told_by": each["told_by"],
-        }
+    parameters: list[v.Cells] = [
+        [
+            (v.words("parameter", "device"), each["parameter"]),
+            (v.words("value", "fitted"), each["value"]),
+            (
+                v.words("interval", "95 % interval"),
+                f"{each['interval'][0]:.4g} to {each['interval'][1]:.4g} {each['unit']}"
+                if each["interval"]
+                else "unknown",
+            ),
+            (v.words("told_by", "told by"), each["told_by"]),
+        ]
         for each in found["parameters"]
     ]
     of_prediction = [
@@ -61,8 +48,8 @@ def view(found: DiskLab) -> v.View:
     load = found["prediction"]["load"]
     return v.tabular(
         "A disk, measured and predicted",
-        v.table("points", title, of_points, points),
-        v.table("parameters", "The device, fitted", of_parameters, parameters),
+        v.listing("points", title, points),
+        v.listing("parameters", "The device, fitted", parameters),
         v.table("prediction", f"Predicted, then measured: {load}", of_prediction, _prediction(found)),
         answer=verdict(found),
         assumptions=[*found["notes"], f"scenario, prediction and measurements: {found['out']}"],

@@ -243,105 +243,82 @@ def _rules(found: Move) -> Sequence[v.Block]:
         for each in vm["findings"]:
             about.setdefault(each["rule"], (each["severity"], each["text"].rpartition(": ")[2], each["before"]))
             unknown[each["rule"]] += not each["known"]
-    columns = [
-        v.words("rule", "rule"),
-        v.badges("severity", "severity"),
-        v.figures("vms", "VMs"),
-        v.figures("unknown", "not known", "VMs"),
-        v.words("text", "consequence"),
-        v.words("before", "what to do"),
-    ]
     order = list(SEVERITIES)
-    rows = [
-        {
-            "rule": rule,
-            "severity": v.badge(severity, SEVERITIES[severity]),
-            "vms": found["rules"].get(rule, 0),
-            "unknown": unknown[rule] or None,
-            "text": text,
-            "before": before,
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("rule", "rule"), rule),
+            (v.badges("severity", "severity"), v.badge(severity, SEVERITIES[severity])),
+            (v.figures("vms", "VMs"), found["rules"].get(rule, 0)),
+            (v.figures("unknown", "not known", "VMs"), unknown[rule] or None),
+            (v.words("text", "consequence"), text),
+            (v.words("before", "what to do"), before),
+        ]
         for rule, (severity, text, before) in sorted(about.items(), key=lambda each: (order.index(each[1][0]), each[0]))
     ]
-    return v.table("rules", "Rules that apply", columns, rows)
+    return v.listing("rules", "Rules that apply", rows)
 
 
 def _waves(found: Move) -> Sequence[v.Block]:
-    columns = [
-        v.figures("number", "wave"),
-        v.words("kind", "kind"),
-        v.words("mode", "mode"),
-        v.figures("vms", "VMs"),
-        v.figures("volume", "data", "GiB"),
-        v.figures("window", "time in the window", "h"),
-        v.figures("division", "data / bandwidth", "h", text="Volume over the stated bandwidth, which is no estimate."),
-        v.words("limit", "limited by"),
-        v.words("begin", "begin"),
-        v.words("end", "latest end"),
-        v.badges("fits", "fits"),
-        v.words("networks", "networks on both sides", text="After the wave. They need one broadcast domain."),
-        v.words("first", "VMs", secondary=True),
-    ]
     rows = [_wave(wave) for wave in found["waves"]]
-    return v.table("waves", "Waves", columns, rows, ascending="number")
+    return v.listing("waves", "Waves", rows, ascending="number")
 
 
-def _wave(wave: Wave) -> v.Row:
+def _wave(wave: Wave) -> v.Cells:
     window, division = wave["window_s"], wave["division_s"]
-    return {
-        "number": wave["number"],
-        "kind": wave["kind"],
-        "mode": wave["mode"],
-        "vms": len(wave["vms"]),
-        "volume": wave["volume_gib"],
-        "window": v.figure(window["value"] / 3600, ends=(window["low"] / 3600, window["high"] / 3600)),
-        "division": None if division is None else division / 3600,
-        "limit": some(wave["limited_by"], 2),
-        "begin": _day(wave["begin"]),
-        "end": _day(wave["latest_end"]),
-        "fits": v.badge("yes", "good") if wave["fits"] else v.badge("can exceed", "warn"),
-        "networks": some(wave["networks"], 2),
-        "first": some(wave["vms"], 3),
-    }
+    return [
+        (v.figures("number", "wave"), wave["number"]),
+        (v.words("kind", "kind"), wave["kind"]),
+        (v.words("mode", "mode"), wave["mode"]),
+        (v.figures("vms", "VMs"), len(wave["vms"])),
+        (v.figures("volume", "data", "GiB"), wave["volume_gib"]),
+        (
+            v.figures("window", "time in the window", "h"),
+            v.figure(window["value"] / 3600, ends=(window["low"] / 3600, window["high"] / 3600)),
+        ),
+        (
+            v.figures(
+                "division", "data / bandwidth", "h", text="Volume over the stated bandwidth, which is no estimate."
+            ),
+            None if division is None else division / 3600,
+        ),
+        (v.words("limit", "limited by"), some(wave["limited_by"], 2)),
+        (v.words("begin", "begin"), _day(wave["begin"])),
+        (v.words("end", "latest end"), _day(wave["latest_end"])),
+        (v.badges("fits", "fits"), v.badge("yes", "good") if wave["fits"] else v.badge("can exceed", "warn")),
+        (
+            v.words("networks", "networks on both sides", text="After the wave. They need one broadcast domain."),
+            some(wave["networks"], 2),
+        ),
+        (v.words("first", "VMs", secondary=True), some(wave["vms"], 3)),
+    ]
 
 
 def _vms(found: Move) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "VM"),
-        v.badges("verdict", "verdict"),
-        v.words("power", "state"),
-        v.words("effort", "effort"),
-        v.words("target", "name on the target"),
-        v.figures("wave", "wave"),
-        v.figures("volume", "data", "GiB"),
-        v.figures("downtime", "downtime", "min"),
-        v.badges("mac", "MAC", secondary=True),
-        v.badges("ip", "IP", secondary=True),
-        v.words("host", "host", secondary=True),
-        v.words("findings", "rules"),
-    ]
     rows = [_vm(vm) for vm in found["vms"]]
-    return v.table("vms", "VMs", columns, rows, filters=("verdict", "power", "wave"))
+    return v.listing("vms", "VMs", rows, filters=("verdict", "power", "wave"))
 
 
-def _vm(vm: MovedVm) -> v.Row:
+def _vm(vm: MovedVm) -> v.Cells:
     words, tone = VERDICTS[vm["verdict"]]
     off = vm["downtime_s"]
     known = [each["rule"] for each in vm["findings"] if each["known"] and each["severity"] != "note"]
-    return {
-        "name": vm["label"],
-        "verdict": v.badge(words, tone),
-        "power": POWER[vm["power"]],
-        "effort": vm["effort"],
-        "target": str(vm["becomes"].get("name", "")),
-        "wave": vm["wave"],
-        "volume": vm["volume_gib"],
-        "downtime": None if off is None else v.figure(off["value"] / 60, ends=(off["low"] / 60, off["high"] / 60)),
-        "mac": v.badge(*beside.KEPT[vm["mac"]]),
-        "ip": v.badge(*beside.KEPT[vm["ip"]]),
-        "host": vm["host"],
-        "findings": some(known, 3),
-    }
+    return [
+        (v.words("name", "VM"), vm["label"]),
+        (v.badges("verdict", "verdict"), v.badge(words, tone)),
+        (v.words("power", "state"), POWER[vm["power"]]),
+        (v.words("effort", "effort"), vm["effort"]),
+        (v.words("target", "name on the target"), str(vm["becomes"].get("name", ""))),
+        (v.figures("wave", "wave"), vm["wave"]),
+        (v.figures("volume", "data", "GiB"), vm["volume_gib"]),
+        (
+            v.figures("downtime", "downtime", "min"),
+            None if off is None else v.figure(off["value"] / 60, ends=(off["low"] / 60, off["high"] / 60)),
+        ),
+        (v.badges("mac", "MAC", secondary=True), v.badge(*beside.KEPT[vm["mac"]])),
+        (v.badges("ip", "IP", secondary=True), v.badge(*beside.KEPT[vm["ip"]])),
+        (v.words("host", "host", secondary=True), vm["host"]),
+        (v.words("findings", "rules"), some(known, 3)),
+    ]
 
 
 _TEXTS = "Replace the placeholders in capital letters, and read each line before you run it."

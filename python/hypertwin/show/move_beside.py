@@ -27,77 +27,54 @@ WORK = "Checks after the move, by the published time per VM. The time of changes
 
 def addresses(found: Move) -> Sequence[v.Block]:
     """Return what becomes of addresses."""
-    columns = [
-        v.words("address", "address"),
-        v.badges("kept", "after the move"),
-        v.figures("vms", "VMs"),
-        v.words("text", "reason"),
-        v.words("unchecked", "not checked", secondary=True),
-        v.words("source", "source", secondary=True),
-    ]
-    rows: list[v.Row] = [
-        {
-            "address": each["address"].upper(),
-            "kept": v.badge(*KEPT[each["kept"]]),
-            "vms": each["vms"],
-            "text": each["text"],
-            "unchecked": each["unchecked"],
-            "source": each["source"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("address", "address"), each["address"].upper()),
+            (v.badges("kept", "after the move"), v.badge(*KEPT[each["kept"]])),
+            (v.figures("vms", "VMs"), each["vms"]),
+            (v.words("text", "reason"), each["text"]),
+            (v.words("unchecked", "not checked", secondary=True), each["unchecked"]),
+            (v.words("source", "source", secondary=True), each["source"]),
+        ]
         for each in found["addresses"]
     ]
-    return v.table("addresses", "Addresses after the move", columns, rows)
+    return v.listing("addresses", "Addresses after the move", rows)
 
 
 def rollback(found: Move) -> Sequence[v.Block]:
     """Return the steps of the way back, for the modes of the waves."""
     modes = {"", *(wave["mode"] for wave in found["waves"])}
-    columns = [
-        v.figures("step", "step"),
-        v.words("mode", "waves"),
-        v.words("text", "what to do"),
-        v.words("unchecked", "not checked", secondary=True),
-        v.words("source", "source"),
-    ]
     steps = [each for each in found["rollback"] if each["mode"] in modes]
-    rows: list[v.Row] = [
-        {
-            "step": at,
-            "mode": each["mode"] or "all",
-            "text": each["text"],
-            "unchecked": each["unchecked"],
-            "source": each["source"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.figures("step", "step"), at),
+            (v.words("mode", "waves"), each["mode"] or "all"),
+            (v.words("text", "what to do"), each["text"]),
+            (v.words("unchecked", "not checked", secondary=True), each["unchecked"]),
+            (v.words("source", "source"), each["source"]),
+        ]
         for at, each in enumerate(steps, 1)
     ]
-    return v.table("rollback", "Way back from a wave", columns, rows)
+    return v.listing("rollback", "Way back from a wave", rows)
 
 
 def sides(found: Move) -> Sequence[v.Block]:
     """Return the hosts of both sides with their days of overlap."""
     overlap = found["overlap"]
     days = overlap["days"]
-    columns = [
-        v.words("side", "side"),
-        v.figures("hosts", "hosts"),
-        v.figures("processors", "CPUs"),
-        v.figures("cores", "cores"),
-        v.figures("days", "overlap", "days"),
-        v.figures("core_days", "cores × days"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "side": name,
-            "hosts": side["hosts"],
-            "processors": side["processors"],
-            "cores": side["cores"],
-            "days": _interval(days),
-            "core_days": _interval(days, side["cores"]),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("side", "side"), name),
+            (v.figures("hosts", "hosts"), side["hosts"]),
+            (v.figures("processors", "CPUs"), side["processors"]),
+            (v.figures("cores", "cores"), side["cores"]),
+            (v.figures("days", "overlap", "days"), _interval(days)),
+            (v.figures("core_days", "cores × days"), _interval(days, side["cores"])),
+        ]
         for name, side in (("source", overlap["source"]), ("target", overlap["target"]))
         if side is not None
     ]
-    return v.table("overlap", "Both sides at once", columns, rows)
+    return v.listing("overlap", "Both sides at once", rows)
 
 
 def costs(found: Move) -> Sequence[v.Block]:
@@ -106,41 +83,32 @@ def costs(found: Move) -> Sequence[v.Block]:
     if cost is None:
         return []
     currency = cost["currency"] or ""
-    columns = [
-        v.words("label", "cost of the source"),
-        v.figures("quantity", "quantity"),
-        v.words("price", "price"),
-        v.figures("year", "a year", currency),
-        v.figures("overlap", "during the overlap", currency),
-        v.words("rule", "rule", secondary=True),
-    ]
-    rows: list[v.Row] = [
-        {
-            "label": line["label"],
-            "quantity": line["quantity"],
-            "price": line["price"] or "",
-            "year": line["total"],
-            "overlap": _interval(days, (line["total"] or 0.0) / 365),
-            "rule": line["rule"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("label", "cost of the source"), line["label"]),
+            (v.figures("quantity", "quantity"), line["quantity"]),
+            (v.words("price", "price"), line["price"] or ""),
+            (v.figures("year", "a year", currency), line["total"]),
+            (v.figures("overlap", "during the overlap", currency), _interval(days, (line["total"] or 0.0) / 365)),
+            (v.words("rule", "rule", secondary=True), line["rule"]),
+        ]
         for line in cost["lines"]
     ]
-    return v.table("overlap-costs", "Cost of the source during the overlap", columns, rows)
+    return v.listing("overlap-costs", "Cost of the source during the overlap", rows)
 
 
 def work(found: Move) -> Sequence[v.Block]:
     """Return the work of people by effort class."""
-    columns = [
-        v.words("effort", "effort"),
-        v.figures("vms", "VMs"),
-        v.figures("checks", "checks after the move", "person-days"),
-        v.words("changes", "changes"),
-    ]
-    rows: list[v.Row] = [
-        {"effort": each["effort"], "vms": each["vms"], "checks": each["check_days"], "changes": "not known"}
+    rows: list[v.Cells] = [
+        [
+            (v.words("effort", "effort"), each["effort"]),
+            (v.figures("vms", "VMs"), each["vms"]),
+            (v.figures("checks", "checks after the move", "person-days"), each["check_days"]),
+            (v.words("changes", "changes"), "not known"),
+        ]
         for each in found["effort"]["classes"]
     ]
-    return v.table("work", "Work of people by effort", columns, rows)
+    return v.listing("work", "Work of people by effort", rows)
 
 
 def sentence(found: Move) -> str:

@@ -62,39 +62,38 @@ def _speed(after: TwinState, failed: TwinState | None) -> str:
 def _target(arrival: Arrival) -> Sequence[v.Block]:
     if arrival["after"] is None:
         return []
-    columns = [
-        v.words("state", "state"),
-        v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
-        v.figures("costop", "co-stop", "%"),
-        v.figures("response", "response p99", "ms", text="VM with the longest one."),
-        v.figures("median", "median VM", "× now"),
-        v.figures("p90", "90% of VMs at most", "× now"),
-        v.figures("slower", "slower VMs"),
-        v.words("slowest", "slowest VM"),
-    ]
     states = [
         ("now", arrival["before"]),
         ("on the target", arrival["after"]),
         (f"{some(arrival['failed'], 2)} failed", arrival["failure"]),
     ]
-    rows: list[v.Row] = []
+    rows: list[v.Cells] = []
     for name, state in states:
         if state is None:
             continue
         response = state["response"]
         rows.append(
-            {
-                "state": name,
-                "ready": _worst(state["ready_pct"]),
-                "costop": _worst(state["costop_pct"]),
-                "response": _worst(state["response_ms_p99"]),
-                "median": response["median"] if response else None,
-                "p90": response["p90"] if response else None,
-                "slower": response["slower"] if response else None,
-                "slowest": f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else "",
-            }
+            [
+                (v.words("state", "state"), name),
+                (
+                    v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
+                    _worst(state["ready_pct"]),
+                ),
+                (v.figures("costop", "co-stop", "%"), _worst(state["costop_pct"])),
+                (
+                    v.figures("response", "response p99", "ms", text="VM with the longest one."),
+                    _worst(state["response_ms_p99"]),
+                ),
+                (v.figures("median", "median VM", "× now"), response["median"] if response else None),
+                (v.figures("p90", "90% of VMs at most", "× now"), response["p90"] if response else None),
+                (v.figures("slower", "slower VMs"), response["slower"] if response else None),
+                (
+                    v.words("slowest", "slowest VM"),
+                    f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else "",
+                ),
+            ]
         )
-    return v.table("target", "Simulated figures before and after", columns, rows)
+    return v.listing("target", "Simulated figures before and after", rows)
 
 
 def _causes(arrival: Arrival) -> Sequence[v.Block]:
@@ -212,35 +211,23 @@ def _peaks(rolling: Rolling, number: int) -> Iterator[v.Chart]:
 
 
 def _steps(arrival: Arrival) -> Sequence[v.Block]:
-    columns = [
-        v.figures("step", "step"),
-        v.words("cluster", "cluster", secondary=True),
-        v.words("host", "reinstalled host"),
-        v.figures("moves", "VMs that move before"),
-        v.figures("moved", "VMs on the target"),
-        v.figures("staying", "VMs on the source"),
-        v.figures("source", "peak load, source", "% of limit"),
-        v.figures("source_after", "after a failure, source", "% of limit"),
-        v.figures("target", "peak load, target", "% of limit"),
-        v.figures("target_after", "after a failure, target", "% of limit"),
-    ]
     all_steps = [(rolling["cluster"], each) for rolling in arrival["rolling"] for each in rolling["steps"]]
-    rows: list[v.Row] = [
-        {
-            "step": at,
-            "cluster": cluster,
-            "host": each["host"],
-            "moves": len(each["moves"]),
-            "moved": each["moved"],
-            "staying": each["staying"],
-            "source": each["source_peak_pct"],
-            "source_after": each["source_after_failure_pct"],
-            "target": each["target_peak_pct"],
-            "target_after": each["target_after_failure_pct"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.figures("step", "step"), at),
+            (v.words("cluster", "cluster", secondary=True), cluster),
+            (v.words("host", "reinstalled host"), each["host"]),
+            (v.figures("moves", "VMs that move before"), len(each["moves"])),
+            (v.figures("moved", "VMs on the target"), each["moved"]),
+            (v.figures("staying", "VMs on the source"), each["staying"]),
+            (v.figures("source", "peak load, source", "% of limit"), each["source_peak_pct"]),
+            (v.figures("source_after", "after a failure, source", "% of limit"), each["source_after_failure_pct"]),
+            (v.figures("target", "peak load, target", "% of limit"), each["target_peak_pct"]),
+            (v.figures("target_after", "after a failure, target", "% of limit"), each["target_after_failure_pct"]),
+        ]
         for at, (cluster, each) in enumerate(all_steps, 1)
     ]
-    return v.table("rolling", "Steps", columns, rows, ascending="step")
+    return v.listing("rolling", "Steps", rows, ascending="step")
 
 
 def reuse(arrival: Arrival | None, labels: Mapping[str, str]) -> list[str]:

@@ -420,26 +420,20 @@ def _moves(found: Plan) -> list[v.Section]:
     def kind(step: int, temporary: bool) -> v.Badge | None:
         return v.badge("back", "note") if step in back else v.badge("temporary", "warn") if temporary else None
 
-    rows: list[v.Row] = [
-        {
-            "step": each["step"],
-            "vm": called(found, each["vm"]),
-            "from": each["from"] or "new",
-            "to": each["to"],
-            "kind": kind(each["step"], each["temporary"]),
-            "why": each["why"],
-            "seconds": NEVER if _endless(each) else each["seconds"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("vm", "VM"), called(found, each["vm"])),
+            (v.words("from", "from"), each["from"] or "new"),
+            (v.words("to", "to"), each["to"]),
+            (v.badges("kind", "kind"), kind(each["step"], each["temporary"])),
+            (v.words("why", "why", secondary=len({each["why"] for each in found["moves"]}) == 1), each["why"]),
+            (v.figures("step", "step"), each["step"]),
+            (
+                v.figures("seconds", "takes", "s", text="By the migration model."),
+                NEVER if _endless(each) else each["seconds"],
+            ),
+        ]
         for each in found["moves"]
-    ]
-    columns = [
-        v.words("vm", "VM"),
-        v.words("from", "from"),
-        v.words("to", "to"),
-        v.badges("kind", "kind"),
-        v.words("why", "why", secondary=len({each["why"] for each in found["moves"]}) == 1),
-        v.figures("step", "step"),
-        v.figures("seconds", "takes", "s", text="By the migration model."),
     ]
     steps: list[v.Row] = [
         {
@@ -467,7 +461,7 @@ def _moves(found: Plan) -> list[v.Section]:
         "moves",
         "Moves",
         v.charts([_steps_chart(found, back, parks)] if len(steps) > 1 else []),
-        v.table("moves", "Moves", columns, rows, ascending="step", filters=["from", "to"]),
+        v.listing("moves", "Moves", rows, ascending="step", filters=["from", "to"]),
         v.group("Steps", listed, closed=True) if len(steps) > MAX_STEPS else listed,
         text="The moves of a step run side by side.",
     )

@@ -414,37 +414,31 @@ def _twin(shown: Sequence[Candidate]) -> Sequence[v.Block]:
 
 
 def _lines(found: Refresh) -> Sequence[v.Block]:
-    columns = [
-        v.words("candidate", "candidate"),
-        v.words("label", "cost"),
-        v.figures("quantity", "quantity"),
-        v.words("unit", "unit"),
-        v.words("price", "price"),
-        v.figures("total", "total"),
-        v.figures("discounted", "discounted", secondary=True),
-        v.words("calculation", "calculation", secondary=True),
-    ]
     rows = [_line(each["name"], line) for each in _of(found) if each["costs"] for line in each["costs"]["lines"]]
-    return v.table("lines", "Costs by line", columns, rows, filters=("candidate",))
+    return v.listing("lines", "Costs by line", rows, filters=("candidate",))
 
 
 def _of(found: Refresh) -> list[Candidate]:
     return [found["present"], *(each for each in found["candidates"] if each["feasible"])]
 
 
-def _line(candidate: str, line: Line) -> v.Row:
-    return {
-        "candidate": candidate,
-        "label": line["label"],
-        "quantity": line["quantity"],
-        "unit": line["unit"],
-        "price": line["price"] or "no price",
-        "total": None if line["total"] is None else v.figure(line["total"], text=f"{line['total']:,.0f}"),
-        "discounted": None
-        if line["discounted"] is None
-        else v.figure(line["discounted"], text=f"{line['discounted']:,.0f}"),
-        "calculation": line["calculation"],
-    }
+def _line(candidate: str, line: Line) -> v.Cells:
+    return [
+        (v.words("candidate", "candidate"), candidate),
+        (v.words("label", "cost"), line["label"]),
+        (v.figures("quantity", "quantity"), line["quantity"]),
+        (v.words("unit", "unit"), line["unit"]),
+        (v.words("price", "price"), line["price"] or "no price"),
+        (
+            v.figures("total", "total"),
+            None if line["total"] is None else v.figure(line["total"], text=f"{line['total']:,.0f}"),
+        ),
+        (
+            v.figures("discounted", "discounted", secondary=True),
+            None if line["discounted"] is None else v.figure(line["discounted"], text=f"{line['discounted']:,.0f}"),
+        ),
+        (v.words("calculation", "calculation", secondary=True), line["calculation"]),
+    ]
 
 
 def _rules(found: Refresh) -> Sequence[v.Block]:
@@ -471,51 +465,40 @@ def _change(found: Refresh) -> list[v.Block]:
     sensitivity = found["sensitivity"]
     if sensitivity is None:
         return []
-    columns = [
-        v.words("input", "input"),
-        v.figures("now", "now"),
-        v.words("direction", "changes"),
-        v.figures("at", "at"),
-        v.words("unit", "unit"),
-        v.words("cheaper", "then cheaper"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "input": each["input"],
-            "now": each["now"],
-            "direction": each["direction"],
-            "at": each["break_even"],
-            "unit": each["unit"],
-            "cheaper": each["cheaper"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("input", "input"), each["input"]),
+            (v.figures("now", "now"), each["now"]),
+            (v.words("direction", "changes"), each["direction"]),
+            (v.figures("at", "at"), each["break_even"]),
+            (v.words("unit", "unit"), each["unit"]),
+            (v.words("cheaper", "then cheaper"), each["cheaper"]),
+        ]
         for each in sensitivity["rows"]
     ]
     said: list[v.Block] = [{"type": "prose", "paragraphs": [sensitivity["what_would_change"]]}]
-    return [*said, *v.table("change", "Inputs that change the ranking", columns, rows)]
+    return [*said, *v.listing("change", "Inputs that change the ranking", rows)]
 
 
 def _energy(shown: Sequence[Candidate]) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "candidate"),
-        v.figures("load", "mean load", "%", text="Of the highest throughput of the hosts."),
-        v.figures("power", "power", "kW", text="In brackets: the range over servers."),
-        v.figures("energy", "energy", "MWh/year", text="Of the hosts, without cooling."),
-        v.figures("co2", "CO2", "t", text="Of the energy with cooling, over all years."),
-    ]
-    rows = [
-        {
-            "name": each["name"],
-            "load": found["load_pct"],
-            "power": _kw(each),
-            "energy": v.figure(
-                found["kwh_per_year"] / 1000, ends=(found["kwh_per_year_low"] / 1000, found["kwh_per_year_high"] / 1000)
+    rows: list[v.Cells] = [
+        [
+            (v.words("name", "candidate"), each["name"]),
+            (v.figures("load", "mean load", "%", text="Of the highest throughput of the hosts."), found["load_pct"]),
+            (v.figures("power", "power", "kW", text="In brackets: the range over servers."), _kw(each)),
+            (
+                v.figures("energy", "energy", "MWh/year", text="Of the hosts, without cooling."),
+                v.figure(
+                    found["kwh_per_year"] / 1000,
+                    ends=(found["kwh_per_year_low"] / 1000, found["kwh_per_year_high"] / 1000),
+                ),
             ),
-            "co2": _tonnes(each["costs"]),
-        }
+            (v.figures("co2", "CO2", "t", text="Of the energy with cooling, over all years."), _tonnes(each["costs"])),
+        ]
         for each in shown
         if (found := each["energy"]) is not None
     ]
-    return v.table("energy", "Energy", columns, rows)
+    return v.listing("energy", "Energy", rows)
 
 
 def _tonnes(costs: Costs | None) -> v.Cell:
@@ -526,30 +509,23 @@ def _tonnes(costs: Costs | None) -> v.Cell:
 
 
 def _speeds(found: Refresh) -> Sequence[v.Block]:
-    columns = [
-        v.words("type", "hosts"),
-        v.words("model", "processor"),
-        v.figures("cores", "cores"),
-        v.figures("clock", "clock", "MHz"),
-        v.figures("rate", "throughput"),
-        v.figures("core", "per core", "× now"),
-        v.figures("cycle", "work per cycle"),
-        v.badges("basis", "basis"),
-    ]
-    rows = [
-        {
-            "type": each["host_type"],
-            "model": each["cpu_model"] or "unknown",
-            "cores": each["cores"],
-            "clock": each["clock_mhz"],
-            "rate": _between(each["specrate"], each["specrate_low"], each["specrate_high"]),
-            "core": _between(each["per_core"], each["per_core_low"], each["per_core_high"]),
-            "cycle": each["work_per_cycle"],
-            "basis": v.badge(each["basis"], "good" if each["basis"] == "published" else "warn"),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("type", "hosts"), each["host_type"]),
+            (v.words("model", "processor"), each["cpu_model"] or "unknown"),
+            (v.figures("cores", "cores"), each["cores"]),
+            (v.figures("clock", "clock", "MHz"), each["clock_mhz"]),
+            (v.figures("rate", "throughput"), _between(each["specrate"], each["specrate_low"], each["specrate_high"])),
+            (
+                v.figures("core", "per core", "× now"),
+                _between(each["per_core"], each["per_core_low"], each["per_core_high"]),
+            ),
+            (v.figures("cycle", "work per cycle"), each["work_per_cycle"]),
+            (v.badges("basis", "basis"), v.badge(each["basis"], "good" if each["basis"] == "published" else "warn")),
+        ]
         for each in found["speeds"]
     ]
-    return v.table("processors", f"Processors, relative to {found['reference']}", columns, rows)
+    return v.listing("processors", f"Processors, relative to {found['reference']}", rows)
 
 
 def _between(value: float | None, low: float | None, high: float | None) -> v.Cell:
@@ -557,68 +533,50 @@ def _between(value: float | None, low: float | None, high: float | None) -> v.Ce
 
 
 def _clusters(shown: Sequence[Candidate]) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "candidate"),
-        v.words("cluster", "cluster"),
-        v.figures("hosts", "hosts"),
-        v.words("new", "new hosts"),
-        v.figures("bound", "at least", "hosts", text="Proven: fewer hosts are too few."),
-        v.words("binding", "reason"),
-        v.figures("vms", "VMs"),
-        v.figures("ratio", "vCPUs per core"),
-        v.figures("cpu", "CPU", "%"),
-        v.figures("memory", "memory", "%"),
-        v.figures("memory_failed", "memory after failure", "%"),
-        v.words("largest", "largest VM", secondary=True),
-        v.figures("stored", "data", "GiB", secondary=True),
-        v.figures("usable", "room", "GiB", secondary=True),
-    ]
-    rows = [
-        {
-            "name": each["name"],
-            "cluster": cluster["cluster"],
-            "hosts": cluster["hosts"],
-            "new": some([f"{many} {name}" for name, many in cluster["added"].items()]),
-            "bound": cluster["bound"],
-            "binding": cluster["binding"] or "",
-            "vms": cluster["vms"],
-            "ratio": cluster["vcpu_per_core"],
-            "cpu": cluster["cpu_pct"],
-            "memory": cluster["memory_pct"],
-            "memory_failed": cluster["memory_after_failure_pct"],
-            "largest": f"{cluster['largest_vm']}: {count(cluster['largest_vm_vcpus'], 'vCPU')}, "
-            f"{number(cluster['largest_vm_gib'])} GiB",
-            "stored": cluster["stored_gib"],
-            "usable": cluster["usable_gib"],
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("name", "candidate"), each["name"]),
+            (v.words("cluster", "cluster"), cluster["cluster"]),
+            (v.figures("hosts", "hosts"), cluster["hosts"]),
+            (v.words("new", "new hosts"), some([f"{many} {name}" for name, many in cluster["added"].items()])),
+            (v.figures("bound", "at least", "hosts", text="Proven: fewer hosts are too few."), cluster["bound"]),
+            (v.words("binding", "reason"), cluster["binding"] or ""),
+            (v.figures("vms", "VMs"), cluster["vms"]),
+            (v.figures("ratio", "vCPUs per core"), cluster["vcpu_per_core"]),
+            (v.figures("cpu", "CPU", "%"), cluster["cpu_pct"]),
+            (v.figures("memory", "memory", "%"), cluster["memory_pct"]),
+            (v.figures("memory_failed", "memory after failure", "%"), cluster["memory_after_failure_pct"]),
+            (
+                v.words("largest", "largest VM", secondary=True),
+                f"{cluster['largest_vm']}: {count(cluster['largest_vm_vcpus'], 'vCPU')}, "
+                f"{number(cluster['largest_vm_gib'])} GiB",
+            ),
+            (v.figures("stored", "data", "GiB", secondary=True), cluster["stored_gib"]),
+            (v.figures("usable", "room", "GiB", secondary=True), cluster["usable_gib"]),
+        ]
         for each in shown
         for cluster in each["clusters"]
     ]
-    return v.table("clusters", "Clusters", columns, rows, filters=("name",))
+    return v.listing("clusters", "Clusters", rows, filters=("name",))
 
 
 def _numa(shown: Sequence[Candidate]) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "candidate"),
-        v.words("type", "hosts"),
-        v.figures("cores", "cores per node"),
-        v.figures("memory", "memory per node", "GiB"),
-        v.figures("wide", "wider VMs", text="VMs with more vCPUs than the cores of a node, or more memory."),
-        v.words("widest", "widest VM"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "name": each["name"],
-            "type": fit["host_type"],
-            "cores": fit["cores_per_node"],
-            "memory": fit["memory_per_node_gib"],
-            "wide": fit["wide_vms"],
-            "widest": f"{fit['widest']}: {fit['widest_vcpus']} vCPUs" if fit["widest"] else "",
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("name", "candidate"), each["name"]),
+            (v.words("type", "hosts"), fit["host_type"]),
+            (v.figures("cores", "cores per node"), fit["cores_per_node"]),
+            (v.figures("memory", "memory per node", "GiB"), fit["memory_per_node_gib"]),
+            (
+                v.figures("wide", "wider VMs", text="VMs with more vCPUs than the cores of a node, or more memory."),
+                fit["wide_vms"],
+            ),
+            (v.words("widest", "widest VM"), f"{fit['widest']}: {fit['widest_vcpus']} vCPUs" if fit["widest"] else ""),
+        ]
         for each in shown
         for fit in each["numa"]
     ]
-    return v.table("numa", "VMs wider than a NUMA node", columns, rows)
+    return v.listing("numa", "VMs wider than a NUMA node", rows)
 
 
 def _origins(found: Refresh) -> Sequence[v.Block]:

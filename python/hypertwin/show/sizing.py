@@ -87,23 +87,18 @@ def layout_view(found: AdvisedLayout) -> v.View:
     sees = f"The guest sees {'one node' if len(vpds) == 1 else f'{len(vpds)} nodes of {_sizes(vpds)} vCPUs'}"
     wrong = f" {count(len(warnings), 'warning')}." if warnings else ""
     title = f"{found['vcpus']} vCPUs on {found['hypervisor']}"
-    columns = [
-        v.words("client", "NUMA client (PPD)"),
-        v.figures("vcpus", "vCPUs"),
-        v.figures("home", "home node"),
-        v.figures("settled", "settled on"),
-        v.figures("local", "local memory", "GiB"),
-        v.figures("remote", "remote memory", "GiB"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "client": f"{place}: vCPU {each['first_vcpu']}-{each['first_vcpu'] + each['vcpus'] - 1}",
-            "vcpus": each["vcpus"],
-            "home": each["home"],
-            "settled": found["settled_homes"][place],
-            "local": each["local_bytes"] / GIB,
-            "remote": each["remote_bytes"] / GIB,
-        }
+    rows: list[v.Cells] = [
+        [
+            (
+                v.words("client", "NUMA client (PPD)"),
+                f"{place}: vCPU {each['first_vcpu']}-{each['first_vcpu'] + each['vcpus'] - 1}",
+            ),
+            (v.figures("vcpus", "vCPUs"), each["vcpus"]),
+            (v.figures("home", "home node"), each["home"]),
+            (v.figures("settled", "settled on"), found["settled_homes"][place]),
+            (v.figures("local", "local memory", "GiB"), each["local_bytes"] / GIB),
+            (v.figures("remote", "remote memory", "GiB"), each["remote_bytes"] / GIB),
+        ]
         for place, each in enumerate(found["clients"])
     ]
     host = found["host_topology"]
@@ -134,7 +129,7 @@ def layout_view(found: AdvisedLayout) -> v.View:
             *v.section(
                 "clients",
                 "Clients",
-                v.table("clients", caption, columns, rows),
+                v.listing("clients", caption, rows),
                 text="A NUMA client is a set of vCPUs that are placed on one node of the host together.",
             ),
         ],

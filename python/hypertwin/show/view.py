@@ -56,6 +56,10 @@ class Column(TypedDict):
     """True if the column can be dropped first in a narrow table."""
 
 
+Cells = Sequence[tuple[Column, Cell]]
+"""Row of a table, with the columns of its cells. Pages get tables only."""
+
+
 class Sorting(TypedDict):
     """Column and direction of a sort order."""
 
@@ -479,6 +483,13 @@ def table(
     if notes:
         made["notes"] = notes
     return [{"type": "table", "table": made, "detail": True} if detail else {"type": "table", "table": made}]
+
+
+def listing(name: str, caption: str, cells: Sequence[Cells], **options: Any) -> list[Tabled]:
+    """Return a table as `table` does, with its `options`, of rows that all have the same columns."""
+    columns = [column for column, _ in cells[0]] if cells else []
+    rows = [{column["key"]: cell for column, cell in row} for row in cells]
+    return table(name, caption, columns, rows, **options)
 
 
 def axis(
