@@ -69,37 +69,41 @@ def _above(value: float | None, least: float = 0) -> bool | None:
     return None if value is None else value > least
 
 
+def _fact(name: str, fact: str, value: str | bool = True) -> None:
+    """Register the condition that a fact of the source has this value."""
+    _condition(name, fact)(lambda vm, _, __: _is(getattr(vm.source, fact), value))
+
+
+def _number(name: str, fact: str) -> None:
+    """Register the condition that a number in the source is above 0."""
+    _condition(name, fact)(lambda vm, _, __: _above(getattr(vm.source, fact)))
+
+
+def _disk(name: str, fact: str, fires: Callable[[Any], bool]) -> None:
+    """Register the condition that a known fact about a disk fires."""
+
+    def asks(disk: SourceDisk) -> bool | None:
+        value = getattr(disk, _FIELDS.get(fact, fact))
+        return None if value is None else fires(value)
+
+    _condition(name, "disks", f"disks.{fact}")(lambda vm, _, __: _disks(vm, asks))
+
+
+_FIELDS = {"capacity": "capacity_bytes"}
+"""Fields of a disk whose fact has another name."""
+
 # disks
 
-
-@_condition("disk-without-file", "disks", "disks.path")
-def _without_file(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _disks(vm, lambda disk: _is(disk.path, ""))
-
-
-@_condition("disk-without-capacity", "disks", "disks.capacity")
-def _without_capacity(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _disks(vm, lambda disk: _is(disk.capacity_bytes, 0))
+_disk("disk-without-capacity", "capacity", lambda size: size == 0)
+_disk("disk-without-file", "path", lambda path: path == "")
+_disk("independent-disk", "mode", lambda mode: mode.startswith("independent"))
+_disk("shared-disk", "shared", bool)
+_disk("thick-disk", "thin", lambda thin: not thin)
 
 
 @_condition("raw-disk", "disks", "disks.raw")
 def _raw(vm: Vm, _: Context, parameters: Parameters) -> Answer:
     return _disks(vm, lambda disk: _is(disk.raw, *parameters.get("of", ("physical", "virtual"))))
-
-
-@_condition("independent-disk", "disks", "disks.mode")
-def _independent(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _disks(vm, lambda disk: None if disk.mode is None else disk.mode.startswith("independent"))
-
-
-@_condition("shared-disk", "disks", "disks.shared")
-def _shared(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _disks(vm, lambda disk: disk.shared)
-
-
-@_condition("thick-disk", "disks", "disks.thin")
-def _thick(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _disks(vm, lambda disk: None if disk.thin is None else not disk.thin)
 
 
 @_condition("disk-of-at-least", "disks", "disks.capacity")
@@ -108,12 +112,15 @@ def _large_disk(vm: Vm, _: Context, parameters: Parameters) -> Answer:
     return _disks(vm, lambda disk: None if disk.capacity_bytes is None else disk.capacity_bytes >= least)
 
 
+def _more(parts: Sequence[Part] | None, parameters: Parameters, noun: str) -> Answer:
+    if parts is None:
+        return None
+    return f"{len(parts)} {noun}" if len(parts) > parameters["most"] else False
+
+
 @_condition("more-disks-than", "disks")
 def _many_disks(vm: Vm, _: Context, parameters: Parameters) -> Answer:
-    disks = vm.source.disks
-    if disks is None:
-        return None
-    return f"{len(disks)} disks" if len(disks) > parameters["most"] else False
+    return _more(vm.source.disks, parameters, "disks")
 
 
 @_condition("serial-numbers-of-disks", "disk_uuid", "disks.controller")
@@ -175,25 +182,10 @@ def _too_many(vm: Vm, _: Context, __: Parameters) -> Answer:
 
 # devices
 
-
-@_condition("passthrough-device", "passthrough_devices")
-def _passthrough(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _above(vm.source.passthrough_devices)
-
-
-@_condition("usb-device", "usb_devices")
-def _usb(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _above(vm.source.usb_devices)
-
-
-@_condition("cd-connected", "cds_connected")
-def _cd(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _above(vm.source.cds_connected)
-
-
-@_condition("tpm", "tpm")
-def _tpm(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return vm.source.tpm
+_fact("tpm", "tpm")
+_number("cd-connected", "cds_connected")
+_number("passthrough-device", "passthrough_devices")
+_number("usb-device", "usb_devices")
 
 
 @_condition("sr-iov", "networks", "networks.adapter")
@@ -210,10 +202,7 @@ def _unknown_adapter(vm: Vm, _: Context, __: Parameters) -> Answer:
 
 @_condition("more-networks-than", "networks")
 def _many_networks(vm: Vm, _: Context, parameters: Parameters) -> Answer:
-    networks = vm.source.networks
-    if networks is None:
-        return None
-    return f"{len(networks)} adapters" if len(networks) > parameters["most"] else False
+    return _more(vm.source.networks, parameters, "adapters")
 
 
 @_condition("vlan", "networks", "networks.vlan")
@@ -226,6 +215,10 @@ def _vlan(vm: Vm, _: Context, __: Parameters) -> Answer:
 
 
 # guest
+
+_fact("host-name-default", "host_name", "localhost.localdomain")
+_fact("host-name-empty", "host_name", "")
+_fact("no-ip-address", "has_ip", False)
 
 
 @_condition("little-free-space", "partitions")
@@ -285,21 +278,6 @@ def _windows_with_tpm(vm: Vm, context: Context, _: Parameters) -> Answer:
     return vm.source.tpm if is_windows else is_windows
 
 
-@_condition("host-name-empty", "host_name")
-def _no_host_name(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _is(vm.source.host_name, "")
-
-
-@_condition("host-name-default", "host_name")
-def _default_host_name(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _is(vm.source.host_name, "localhost.localdomain")
-
-
-@_condition("no-ip-address", "has_ip")
-def _no_ip(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _is(vm.source.has_ip, False)
-
-
 @_condition("tools", "tools")
 def _tools(vm: Vm, _: Context, parameters: Parameters) -> Answer:
     return _is(vm.source.tools, *parameters["states"])
@@ -307,15 +285,17 @@ def _tools(vm: Vm, _: Context, parameters: Parameters) -> Answer:
 
 # settings
 
+_fact("consolidation-needed", "consolidation_needed")
+_fact("fault-tolerance", "fault_tolerance")
+_fact("no-changed-block-tracking", "changed_block_tracking", False)
+_fact("numa-affinity", "numa_affinity")
+_fact("secret-in-notes", "secret_in_notes")
+_fact("secure-boot", "secure_boot")
+
 
 @_condition("firmware", "firmware")
 def _firmware(vm: Vm, _: Context, parameters: Parameters) -> Answer:
     return _is(vm.source.firmware, parameters["firmware"])
-
-
-@_condition("secure-boot", "secure_boot")
-def _secure_boot(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return vm.source.secure_boot
 
 
 @_condition("hardware-version-below", "hardware_version")
@@ -326,25 +306,10 @@ def _old_hardware(vm: Vm, _: Context, parameters: Parameters) -> Answer:
     return f"version {version}" if version < parameters["version"] else False
 
 
-@_condition("no-changed-block-tracking", "changed_block_tracking")
-def _no_cbt(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _is(vm.source.changed_block_tracking, False)
-
-
-@_condition("consolidation-needed", "consolidation_needed")
-def _consolidation(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return vm.source.consolidation_needed
-
-
 @_condition("snapshots", "snapshots")
 def _snapshots(vm: Vm, _: Context, __: Parameters) -> Answer:
     count = vm.measured.snapshot_count
     return None if count is None else f"{count} snapshot{'s' * (count > 1)}" if count else False
-
-
-@_condition("fault-tolerance", "fault_tolerance")
-def _fault_tolerance(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return vm.source.fault_tolerance
 
 
 @_condition("hot-add", "hot_add_memory")
@@ -355,11 +320,6 @@ def _hot_add(vm: Vm, _: Context, __: Parameters) -> Answer:
 @_condition("cpu-affinity", "cpu_affinity")
 def _affinity(vm: Vm, _: Context, __: Parameters) -> Answer:
     return True if vm.has_affinity else vm.source.cpu_affinity
-
-
-@_condition("numa-affinity", "numa_affinity")
-def _numa_affinity(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return vm.source.numa_affinity
 
 
 @_condition("host-rule", "rules")
@@ -429,7 +389,7 @@ def _always(_: Vm, __: Context, ___: Parameters) -> Answer:
     return True
 
 
-# names and notes
+# names
 
 
 @_condition("name-not-valid")
@@ -448,11 +408,6 @@ def _changes(vm: Vm, context: Context, _: Parameters) -> Answer:
 @_condition("name-of-several")
 def _collides(vm: Vm, context: Context, _: Parameters) -> Answer:
     return _any(context.same_name(vm), lambda _: True, str)
-
-
-@_condition("secret-in-notes", "secret_in_notes")
-def _secret(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return vm.source.secret_in_notes
 
 
 def unknown_facts(name: str, vm: Vm, context: Context) -> Sequence[str]:
@@ -475,5 +430,4 @@ def _is_missing(fact: str, vm: Vm, context: Context) -> bool:
     value = getattr(vm.source, section)
     if not part or value is None:
         return value is None and not part
-    field = {"capacity": "capacity_bytes"}.get(part, part)
-    return any(getattr(each, field) is None for each in value)
+    return any(getattr(each, _FIELDS.get(part, part)) is None for each in value)
