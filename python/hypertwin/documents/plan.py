@@ -176,7 +176,7 @@ class FailedHost(TypedDict):
     detection: str
 
 
-class FailedDisk(TypedDict):
+class FailedDisk(FailedHost):
     """Twin's figures for the repair of one disk of a pool."""
 
     scenario: str
@@ -190,18 +190,10 @@ class FailedDisk(TypedDict):
     stored_gib: float
     stored_guessed: bool
     """True if the stored data is the working sets of the VMs, because the scenario does not have the amount."""
-    failed: str
-    rebuilt_gib: float
-    due_gib: float
-    rebuild_mb_per_s: float
-    rebuild_s: float
-    is_measured: bool
     clients: list[BesideRebuild]
     space: Space
     host: FailedHost | None
     """Rebuild of a whole host, or None if the others cannot rebuild its data, or if no run saw a rebuild."""
-    detection_s: float
-    detection: str
     replications: int
     duration_s: float
     warmup_s: float

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, NoReturn, cast
+from dataclasses import fields
+from typing import Any, NoReturn
 
 from hypertwin import _core, language
 from hypertwin.documents import plan as documents
 from hypertwin.documents.simulation import Point, Pool
-from hypertwin.documents.space import Space
 from hypertwin.errors import fail
 from hypertwin.plan import durability
 from hypertwin.runs import settle, simulation
@@ -26,75 +25,6 @@ from hypertwin.scenario import Given, Scenario, load, space
 from hypertwin.scenario.overrides import by_path
 
 GIB = 2**30
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Simulated recovery of a pool that lost a disk. Figures are means over replications."""
-
-    scenario: str
-    pool: str
-    policy: str | None
-    """Policy of the data that durability applies to, if VMs name policies. `(pool)` means data without a policy."""
-    policies: list[str]
-    """Policies named by VMs, with `(pool)` for VMs without a policy, or an empty list if no VM names a policy."""
-    redundancy: str
-    placement_groups: int
-    stored_gib: float
-    stored_guessed: bool
-    """True if the stored data is the working sets of the VMs, because the scenario does not have the amount of data."""
-    failed: str
-    """Name of the failed disk in `failures`."""
-    rebuilt_gib: float
-    due_gib: float
-    """Amount of data not yet rebuilt at the end of the run, in GiB."""
-    rebuild_mb_per_s: float
-    rebuild_s: float
-    """Time from the start to the end of the rebuild, in seconds."""
-    is_measured: bool
-    """True if the rebuild ended within the runs. Otherwise the remaining time is extrapolated at the rate so far."""
-    clients: list[documents.BesideRebuild]
-    """Service of each group on the pool with and without the failure, as means over the measured time."""
-    space: Space
-    """Capacity of the pool."""
-    host: documents.FailedHost | None
-    """Recovery of a whole host, or None if the others cannot rebuild its data, or without a rebuild in the runs."""
-    detection_s: float
-    """Time from the failure to the start of the rebuild, in seconds."""
-    detection: str
-    """Time from the failure to the start of the rebuild, as written in the scenario."""
-    replications: int
-    duration_s: float
-    warmup_s: float
-    seed: int
-
-    @property
-    def text(self) -> str:
-        """Source of the repair time, in words."""
-        runs = f"{self.replications} run{'s' if self.replications > 1 else ''} of {self.duration_s:g} s"
-        lost = self.rebuilt_gib + self.due_gib
-        rate = f"at {self.rebuild_mb_per_s:,.0f} MB/s under load"
-        done = (
-            f"rebuilt {lost:,.1f} GiB in {_written(self.rebuild_s)} {rate} ({runs})"
-            if self.is_measured
-            else f"rebuilt {self.rebuilt_gib:,.1f} of {lost:,.1f} GiB {rate} in {runs}. At this rate, all data take "
-            f"{_written(self.rebuild_s)}"
-        )
-        return f"{self.detection} until the rebuild begins. Simulated failure of {self.failed}: {self.pool} {done}"
-
-    @property
-    def repair(self) -> durability.Repair:
-        """Repair time of a disk."""
-        return durability.Repair(self.detection_s + self.rebuild_s, self.text)
-
-    @property
-    def usable_bytes(self) -> int:
-        """Amount of user data in the pool, in bytes."""
-        return round(self.stored_gib * GIB)
-
-    def to_dict(self) -> documents.FailedDisk:
-        """Return the JSON form."""
-        return cast(documents.FailedDisk, asdict(self))
 
 
 def answer(asked: durability.Asked) -> documents.DurabilityDocument:
@@ -153,7 +83,7 @@ def measure(
     policy: str | None = None,
     detection: str | None = None,
     progress: simulation.Progress | None = None,
-) -> Measured:
+) -> documents.FailedDisk:
     """Simulate the failure of a disk of the pool `storage` (the only pool if None), as described in the module.
 
     If VMs name policies, durability applies to the data of `policy`, or of the first policy in the report. `detection`
@@ -185,31 +115,31 @@ def measure(
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)
     kept = _kept(found, pool, policy)
-    return Measured(
-        scenario=base.name,
-        pool=pool,
-        policy=kept.get("policy"),
-        policies=[each["policy"] for each in found.get("policies", ())],
-        redundancy=kept["redundancy"],
-        placement_groups=kept["placement_groups"],
-        stored_gib=kept["stored_gib"],
-        stored_guessed="stored" not in spec,
-        failed=failed,
-        rebuilt_gib=found["rebuilt_gib"],
-        due_gib=found["due_gib"],
-        rebuild_mb_per_s=found["rebuild_mb_per_s"],
-        rebuild_s=found["time_to_whole_s"],
-        is_measured=found["degraded_pct"] == 0,
-        clients=list(_clients(base, pool, healthy, report)),
-        space=room,
-        host=_of_host(others[0]["pools"][pool], host, absent, absent_s) if others else None,
-        detection_s=detection_s,
-        detection=waited,
-        replications=report["replications"],
-        duration_s=report["duration_s"],
-        warmup_s=report["warmup_s"],
-        seed=int(base.data["run"]["seed"]),
-    )
+    return {
+        "scenario": base.name,
+        "pool": pool,
+        "policy": kept.get("policy"),
+        "policies": [each["policy"] for each in found.get("policies", ())],
+        "redundancy": kept["redundancy"],
+        "placement_groups": kept["placement_groups"],
+        "stored_gib": kept["stored_gib"],
+        "stored_guessed": "stored" not in spec,
+        "failed": failed,
+        "rebuilt_gib": found["rebuilt_gib"],
+        "due_gib": found["due_gib"],
+        "rebuild_mb_per_s": found["rebuild_mb_per_s"],
+        "rebuild_s": found["time_to_whole_s"],
+        "is_measured": found["degraded_pct"] == 0,
+        "clients": list(_clients(base, pool, healthy, report)),
+        "space": room,
+        "host": _of_host(others[0]["pools"][pool], host, absent, absent_s) if others else None,
+        "detection_s": detection_s,
+        "detection": waited,
+        "replications": report["replications"],
+        "duration_s": report["duration_s"],
+        "warmup_s": report["warmup_s"],
+        "seed": int(base.data["run"]["seed"]),
+    }
 
 
 def _without(base: Scenario, pool: str, failed: str) -> Scenario:
@@ -260,19 +190,37 @@ def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
     return policies[policy] if policy is not None else next(iter(policies.values()), found)
 
 
-def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> documents.Durability:
+def assess(
+    measured: documents.FailedDisk, *, annual_failure_rate: float, serial_repair: bool = False
+) -> documents.Durability:
     """Return the document of `durability.compare` for the pool, with the simulation under `twin`."""
     return {
         **durability.compare(
-            [measured.redundancy],
+            [measured["redundancy"]],
             annual_failure_rate=annual_failure_rate,
-            repair=measured.repair,
-            groups=measured.placement_groups,
-            usable_bytes=measured.usable_bytes,
+            repair=durability.Repair(measured["detection_s"] + measured["rebuild_s"], _source(measured)),
+            groups=measured["placement_groups"],
+            usable_bytes=round(measured["stored_gib"] * GIB),
             serial_repair=serial_repair,
         ),
-        "twin": measured.to_dict(),
+        "twin": measured,
     }
+
+
+def _source(measured: documents.FailedDisk) -> str:
+    """Return the source of the repair time in words."""
+    replications = measured["replications"]
+    runs = f"{replications} run{'s' if replications > 1 else ''} of {measured['duration_s']:g} s"
+    rebuilt, lost = measured["rebuilt_gib"], measured["rebuilt_gib"] + measured["due_gib"]
+    rate = f"at {measured['rebuild_mb_per_s']:,.0f} MB/s under load"
+    time = _written(measured["rebuild_s"])
+    done = (
+        f"rebuilt {lost:,.1f} GiB in {time} {rate} ({runs})"
+        if measured["is_measured"]
+        else f"rebuilt {rebuilt:,.1f} of {lost:,.1f} GiB {rate} in {runs}. At this rate, all data take {time}"
+    )
+    begins = f"{measured['detection']} until the rebuild begins"
+    return f"{begins}. Simulated failure of {measured['failed']}: {measured['pool']} {done}"
 
 
 def _written(seconds: float) -> str:
