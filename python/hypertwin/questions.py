@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec
 
 from hypertwin import _core, scenario
 from hypertwin.arguments import asks, asks_alone, checked
@@ -284,7 +284,7 @@ def diagnose(
         on=on,
         progress=progress,
     )
-    document: diagnoses.Document = {"version": _core.version(), **found.to_dict()}
+    document: diagnoses.Document = {"version": _core.version(), **found.document}
     return Diagnosis(document, {"series": [finding.charts for finding in found.findings]}, _files(cluster, *asked))
 
 
@@ -310,21 +310,9 @@ def telemetry(
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
         gathered = Path(folder, "table.parquet")
         rows = telemetry_table.gather(readings, gathered, progress)
-        figures = overview(gathered)
+        found = overview(gathered, readings, rows)
         frame = polars.read_parquet(gathered, glob=False, memory_map=False)
-    read: list[tables.Read] = [
-        {
-            "source": reading.source,
-            "kind": reading.kind,
-            "rows": count,
-            "gaps": [{"what": gap.what, "costs": gap.costs} for gap in reading.gaps],
-            "notes": reading.notes,
-        }
-        for reading, count in zip(readings, rows, strict=True)
-    ]
-    first, last = (None if time is None else time.isoformat() for time in (figures.first, figures.last))
-    said = {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
-    return Telemetry(cast(tables.Telemetry, said), frame=frame)
+    return Telemetry(found, frame=frame)
 
 
 @checked

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Cli
 from tests.estate import make, rvtools
 from tests.python.show.test_page import data
 
-from conftest import Cli
 from hypertwin.ingest import telemetry, telemetry_table
 from hypertwin.show import diagnosis, view
 

@@ -158,7 +158,7 @@ def _telemetry() -> Iterator[Target]:
         _is_inventory(demand.with_measured(Inventory("x", "x", hosts, vms), [parquet_table.read(Path(path))]))
         with mock.patch.object(parquet_table, "_unpacked", unpacked_here):  # it was read already
             found = diagnosis.diagnose([path], charts=True)
-        told = {"version": "1", **found.to_dict()}
+        told = {"version": "1", **found.document}
         assert registry.DIAGNOSIS.page is not None
         registry.DIAGNOSIS.page(told, series=[finding.charts for finding in found.findings]).html(made_now("1"))
         output.render(registry.DIAGNOSIS.table(told))

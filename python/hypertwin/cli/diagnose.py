@@ -76,7 +76,7 @@ def command(
             **vars(where),
             progress=update,
         )
-    result: Document = {"version": _core.version(), **found.to_dict()}
+    result: Document = {"version": _core.version(), **found.document}
     charts = [finding.charts for finding in found.findings]
     said = f": {diagnosis.summary(result)}"
     output.show(registry.DIAGNOSIS, result, form, out, report, note=said, series=charts)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import enum
 import shutil
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
-from hypertwin import _core
 from hypertwin.cli import options, output, progress, streams
 from hypertwin.cli.commands import Input
-from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.extras import needs
 from hypertwin.files import writing
 from hypertwin.show import registry
@@ -71,27 +68,13 @@ def command(
         gathered = Path(folder, "table.parquet")
         with progress.reading() as update:
             rows = table.gather(readings, gathered, update)
-            figures = overview(gathered)
+            found = overview(gathered, readings, rows)
         if out is not None:
             with writing.appearing(out) as file:
                 if form is Format.csv:
                     table.write_csv(parquet_table.read(gathered).frames, file)
                 else:
                     shutil.copyfile(gathered, file)
-    read: list[Read] = [
-        {
-            "source": reading.source,
-            "kind": reading.kind,
-            "rows": count,
-            "gaps": [{"what": gap.what, "costs": gap.costs} for gap in reading.gaps],
-            "notes": reading.notes,
-        }
-        for reading, count in zip(readings, rows, strict=True)
-    ]
-    first, last = (None if time is None else time.isoformat() for time in (figures.first, figures.last))
-    found = cast(
-        Telemetry, {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
-    )
     streams.note(*shown.summary(found))
     if out is not None:
         streams.note(f"wrote {out}: {shown.extent(found)}")

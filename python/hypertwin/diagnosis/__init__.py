@@ -39,7 +39,7 @@ from pathlib import Path
 from hypertwin import scenario as scenarios
 from hypertwin.diagnosis import causes, nearest, overview, twin, what_if
 from hypertwin.diagnosis.case import Case
-from hypertwin.diagnosis.evidence import Evidence, Read
+from hypertwin.diagnosis.evidence import Evidence
 from hypertwin.diagnosis.rule import Finding
 from hypertwin.diagnosis.rules import RULES
 from hypertwin.documents import diagnosis as documents
@@ -73,58 +73,13 @@ INSIDE_ONLY = (
 
 
 @dataclass(frozen=True)
-class NotChecked:
-    """Rule that could not judge, with the missing data."""
-
-    code: str
-    needs: str
-
-    def to_dict(self) -> documents.NotChecked:
-        """Return the JSON form."""
-        return {"code": self.code, "needs": self.needs}
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """Result of a diagnosis."""
 
     findings: tuple[Finding, ...]
     """Findings, worst first."""
-    not_checked: tuple[NotChecked, ...]
-    read: tuple[Read, ...]
-    notes: tuple[str, ...]
-    cluster: str | None
-    """Name of the scenario, if one was given."""
-    hosts: int
-    vms: int
-    clusters: tuple[documents.ClusterRow, ...]
-    """Clusters with their hosts, or an empty tuple if only guests are known."""
-    measured: bool = True
-    """True if telemetry or the cluster file has measurements."""
-    simulated_s: float | None = None
-    """Simulated seconds that the rules judged, if there are no measurements."""
-    not_simulated: str = ""
-    """Reason for no simulation, if there are no measurements either."""
-    limits: tuple[documents.NearLimit, ...] = ()
-    """Measurements nearest to each limit, nearest first."""
-
-    def to_dict(self) -> documents.Findings:
-        """Return the document of `hypertwin diagnose --format json`."""
-        return {
-            "cluster": self.cluster,
-            "hosts": self.hosts,
-            "machines": self.vms,
-            "rules": len(RULES),
-            "clusters": list(self.clusters),
-            "findings": [finding.to_dict() for finding in self.findings],
-            "limits": list(self.limits),
-            "not_checked": [each.to_dict() for each in self.not_checked],
-            "read": [each.to_dict() for each in self.read],
-            "notes": list(self.notes),
-            "measured": self.measured,
-            "simulated_s": self.simulated_s,
-            "not_simulated": self.not_simulated,
-        }
+    document: documents.Findings
+    """Document of `hypertwin diagnose --format json`, without the version."""
 
 
 def diagnose(
@@ -173,33 +128,35 @@ def diagnose(
         with running(jobs=jobs, cache=cache, on=on):
             notes += what_if.add(case, findings, progress)
         _sort(findings)
-    return Diagnosis(
-        findings=tuple(findings),
-        not_checked=tuple(not_checked),
-        read=evidence.reads,
-        notes=tuple(notes),
-        cluster=loaded.name if loaded else None,
-        hosts=len(case.hosts),
-        vms=len(case.vms),
-        clusters=tuple(overview.rows(case, findings)),
-        measured=measured,
-        simulated_s=recorded.seconds,
-        not_simulated=recorded.why_not,
-        limits=tuple(near),
-    )
+    document: documents.Findings = {
+        "cluster": loaded.name if loaded else None,
+        "hosts": len(case.hosts),
+        "machines": len(case.vms),
+        "rules": len(RULES),
+        "clusters": list(overview.rows(case, findings)),
+        "findings": [finding.to_dict() for finding in findings],
+        "limits": list(near),
+        "not_checked": not_checked,
+        "read": [each.to_dict() for each in evidence.reads],
+        "notes": notes,
+        "measured": measured,
+        "simulated_s": recorded.seconds,
+        "not_simulated": recorded.why_not,
+    }
+    return Diagnosis(tuple(findings), document)
 
 
-def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding], list[NotChecked]]:
+def judge(case: Case, codes: Container[str] | None = None) -> tuple[list[Finding], list[documents.NotChecked]]:
     """Return findings of all rules or of `codes`, worst first, with links to their causes.
 
     The second result has the rules that could not judge.
     """
     findings: list[Finding] = []
-    not_checked: list[NotChecked] = []
+    not_checked: list[documents.NotChecked] = []
     for rule in RULES:
         if codes is not None and rule.code not in codes:
             continue
-        not_checked += [NotChecked(rule.code, needs) for needs in rule.lacks(case)]
+        not_checked += [{"code": rule.code, "needs": needs} for needs in rule.lacks(case)]
         findings += rule.find(case)
     for finding in findings:
         finding.subject = case.in_its_cluster(finding.subject)

@@ -3,57 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hypertwin.ingest.telemetry import KINDS, METRICS, rounded
+from hypertwin import _core
+from hypertwin.documents.telemetry import Line, Ready, Telemetry
+from hypertwin.ingest.telemetry import KINDS, METRICS, Reading, rounded
 
 MOST_READY = 10
 """Maximum number of VMs with listed ready time, the longest first."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """One metric over all entities of one kind and all times."""
-
-    kind: str
-    """`host`, `vm`, `vcpu`, ..."""
-    metric: str
-    entities: int
-    samples: int
-    mean: float
-    p95: float
-    max: float
-    unit: str
-
-
-@dataclass(frozen=True)
-class Ready:
-    """Mean ready time of one VM."""
-
-    entity: str
-    summed_pct: float
-    vcpus: float | None
-    interval_s: float | None
-    """Length of its samples, or None without a clock, or for a single sample."""
-
-
-@dataclass(frozen=True)
-class Overview:
-    """Summary of a telemetry table."""
-
-    rows: int
-    entities: int
-    metrics: int
-    first: datetime | None
-    last: datetime | None
-    lines: tuple[Line, ...]
-    ready: tuple[Ready, ...]
 
 
 RESOLUTION = 0.002
@@ -62,8 +24,8 @@ RESOLUTION = 0.002
 _MACHINES = ("vm", "guest")
 
 
-def overview(path: Path) -> Overview:
-    """Return the summary of a table written by `telemetry_table.write`."""
+def overview(path: Path, readings: Sequence[Reading] = (), counts: Sequence[int] = ()) -> Telemetry:
+    """Return the summary of a table written by `telemetry_table.write`, from readings with these numbers of rows."""
     samples = pl.scan_parquet(path, glob=False)
     kind = pl.col("entity").cast(pl.String).str.split("/").list.get(-2).alias("kind")
     times = (pl.min("time").alias("first"), pl.max("time").alias("last"))
@@ -71,7 +33,26 @@ def overview(path: Path) -> Overview:
     found = samples.group_by("entity", "metric").agg(figures).with_columns(kind).collect(engine="streaming")
     totals = found.select(pl.sum("len"), pl.n_unique("entity"), pl.n_unique("metric"), pl.min("first"), pl.max("last"))
     rows, entities, metrics, first, last = totals.row(0)
-    return Overview(rows, entities, metrics, first, last, tuple(_lines(samples, found)), tuple(_ready(samples, found)))
+    return {
+        "version": _core.version(),
+        "rows": rows,
+        "entities": entities,
+        "metrics": metrics,
+        "first": first and first.isoformat(),
+        "last": last and last.isoformat(),
+        "lines": _lines(samples, found),
+        "ready": list(_ready(samples, found)),
+        "sources": [
+            {
+                "source": reading.source,
+                "kind": reading.kind,
+                "rows": count,
+                "gaps": [{"what": gap.what, "costs": gap.costs} for gap in reading.gaps],
+                "notes": reading.notes,
+            }
+            for reading, count in zip(readings, counts, strict=True)
+        ],
+    }
 
 
 def _lines(samples: pl.LazyFrame, found: pl.DataFrame) -> list[Line]:
@@ -94,11 +75,20 @@ def _lines(samples: pl.LazyFrame, found: pl.DataFrame) -> list[Line]:
         .select("kind", pl.col("metric").cast(pl.String), "entity", "len", "value", "p95", "most")
     )
     order = {metric: place for place, metric in enumerate(METRICS)}
-    told = [
-        Line(kind, metric, entities, count, rounded(mean), p95, most, METRICS[metric].unit)
+    told: list[Line] = [
+        {
+            "kind": kind,
+            "metric": metric,
+            "entities": entities,
+            "samples": count,
+            "mean": rounded(mean),
+            "p95": p95,
+            "max": most,
+            "unit": METRICS[metric].unit,
+        }
         for kind, metric, entities, count, mean, p95, most in lines.iter_rows()
     ]
-    return sorted(told, key=lambda line: (KINDS.index(line.kind), order[line.metric]))
+    return sorted(told, key=lambda line: (KINDS.index(line["kind"]), order[line["metric"]]))
 
 
 def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
@@ -107,16 +97,18 @@ def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
     most = {(entity, metric): value for entity, metric, value in _rows(found, "most")}
     parts = Counter(entity.rpartition("/vcpu/")[0] for entity in {entity for entity, _ in means} if "/vcpu/" in entity)
     machines = found.filter(pl.col("kind").is_in(_MACHINES), pl.col("metric") == "ready_sum_pct")
-    ready = []
+    ready: list[tuple[Ready, datetime | None, datetime | None]] = []
     for entity, _, first, last in _rows(machines, "first", "last"):
         vcpus = most.get((entity, "vcpus"), parts.get(entity))
         host = entity.rpartition("/vm/")[0]
         said = means.get((entity, "interval_s"), means.get((host, "interval_s")))
-        ready.append((Ready(entity, means[entity, "ready_sum_pct"], vcpus, said), first, last))
-    ready.sort(key=lambda each: (-each[0].summed_pct / (each[0].vcpus or 1), each[0].entity))
+        summed = means[entity, "ready_sum_pct"]
+        ready.append(({"entity": entity, "summed_pct": summed, "vcpus": vcpus, "interval_s": said}, first, last))
+    ready.sort(key=lambda each: (-each[0]["summed_pct"] / (each[0]["vcpus"] or 1), each[0]["entity"]))
     for each, first, last in ready[:MOST_READY]:
-        unknown = each.interval_s is None and first is not None
-        yield replace(each, interval_s=_apart(samples, each.entity, first, last)) if unknown else each
+        if each["interval_s"] is None and first is not None and last is not None:
+            each["interval_s"] = _apart(samples, each["entity"], first, last)
+        yield each
 
 
 def _apart(samples: pl.LazyFrame, entity: str, first: datetime, last: datetime) -> float | None:

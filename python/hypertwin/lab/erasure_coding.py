@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hypertwin import _core
-from hypertwin.documents.lab import Coding, CodingRow, Fit
+from hypertwin.documents.lab import Coding, CodingMachine, CodingRow, Fit
 from hypertwin.errors import HypertwinError, fail
 from hypertwin.lab.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
 from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
@@ -151,15 +151,7 @@ def measure(
         rows = [_row(work, found, here.clock_hz) for work, found in zip(figures, rates, strict=True)]
     return {
         "version": _core.version(),
-        "machine": {
-            "cpu": here.cpu,
-            "logical_cpu": here.logical_cpu,
-            "virtual": here.virtual,
-            "clock_hz": here.clock_hz,
-            "clock_source": here.clock_source,
-            "l2_bytes": here.l2_bytes,
-            "llc_bytes": here.llc_bytes,
-        },
+        "machine": cast(CodingMachine, {key: getattr(here, key) for key in CodingMachine.__annotations__}),
         "library": {
             "file": str(isal.path),
             "isal_version": isal.version,

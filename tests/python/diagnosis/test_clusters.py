@@ -25,14 +25,16 @@ ONE = ("production",)
 def test_nothing_is_found_in_a_healthy_estate_and_what_was_checked_is_said() -> None:
     found = look()
     assert codes(found) == []
-    unchecked = {each.code for each in found.not_checked}
+    unchecked = {each["code"] for each in found.document["not_checked"]}
     assert unchecked == {
         *("co-stop", "cpu-limit", "swap-wait", "remote-numa-memory", "hci-overhead", "oversized-vm", "undersized-vm"),
         *("storage-queue-full", "storage-latency"),
     }
-    summary = diagnosis.summary(found.to_dict())
+    summary = diagnosis.summary(found.document)
     assert summary.startswith(f"No problems in {len(RULES) - 9} checks (")
-    assert "a single sample is not enough" in "".join(each.needs for each in found.not_checked if "sized" in each.code)
+    assert "a single sample is not enough" in "".join(
+        each["needs"] for each in found.document["not_checked"] if "sized" in each["code"]
+    )
 
 
 FIRES: list[tuple[dict[str, Any], list[tuple[str, str, str]]]] = [
@@ -122,7 +124,10 @@ def test_a_rule_keeps_to_its_bands(change: dict[str, Any], expected: list[tuple[
 def test_ha_is_known_where_somebody_is_named_who_restarts() -> None:
     named = {"clusters.*.ha.enabled": None, "clusters.*.ha.policy": "fdm"}
     found = look(named, ONE)
-    assert "ha-off" not in {each.code for each in (*found.not_checked, *found.findings)}
+    assert "ha-off" not in {
+        *(each["code"] for each in found.document["not_checked"]),
+        *(each.code for each in found.findings),
+    }
     assert codes(look({**named, "clusters.production.ha.enabled": False}, ONE)) == [
         ("warning", "ha-off", "Cluster production")
     ]
@@ -154,9 +159,9 @@ UNKNOWN: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("code", "change"), UNKNOWN)
 def test_what_is_not_known_is_not_checked(code: str, change: dict[str, Any]) -> None:
-    assert code not in {each.code for each in look(clusters=ONE).not_checked}
+    assert code not in {each["code"] for each in look(clusters=ONE).document["not_checked"]}
     found = look(change, ONE)
-    assert code in {each.code for each in found.not_checked}
+    assert code in {each["code"] for each in found.document["not_checked"]}
     assert not found.findings
 
 
@@ -364,7 +369,7 @@ def test_nothing_is_found_of_places_that_were_guessed() -> None:
     }
     guessed = look({**wide, "vms.*.host_is_guess": True}, ONE)
     assert {each.code for each in guessed.findings} <= {"cluster-without-failover-capacity"}
-    assert guessed.to_dict()["clusters"][0]["vms_by_guess"] == HOSTS * VMS
+    assert guessed.document["clusters"][0]["vms_by_guess"] == HOSTS * VMS
 
 
 @pytest.mark.parametrize(
@@ -397,7 +402,7 @@ def test_a_host_is_not_judged_by_the_machines_that_happen_to_be_known() -> None:
     assert {each.code for each in found.findings} == {"host-cpu-saturated", "cpu-ready"}
     assert " cores for " in only(whole, "cpu-ready").text
     assert " cores for " not in only(found, "cpu-ready").text
-    row = found.to_dict()["clusters"][0]
+    row = found.document["clusters"][0]
     assert (row["vms_by_guess"], row["hosts"][0]["vcpu_per_core"], row["vcpu_per_core"]) == (1, None, 0.75)
 
 
@@ -474,7 +479,7 @@ def test_the_change_that_helps_is_the_advice() -> None:
 
 
 def test_a_row_for_each_cluster_and_host() -> None:
-    found = look({"hosts.test-1.measured.cpu_usage_pct": 96, "clusters.test.ha.enabled": False}).to_dict()
+    found = look({"hosts.test-1.measured.cpu_usage_pct": 96, "clusters.test.ha.enabled": False}).document
     assert [row["name"] for row in found["clusters"]] == [f"Cluster {name}" for name in CLUSTERS]
     row = found["clusters"][3]
     assert {key: row[key] for key in ("key", "vms", "vcpus", "cores", "vcpu_per_core", "memory_configured_pct")} == {  # type: ignore[literal-required]

@@ -101,7 +101,7 @@ def only(found: Diagnosis, code: str) -> Finding:
 def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
     found = look(HEALTHY)
     assert found.findings == ()
-    assert {each.code for each in found.not_checked} == {
+    assert {each["code"] for each in found.document["not_checked"]} == {
         *("odd-wide-vm", "hot-add-wide-vm", "wider-than-node-badly-split", "cluster-without-failover-capacity"),
         *("ha-off", "admission-control-off", "hyper-threading-off", "power-policy", "mixed-cpu-models", "evc-behind"),
         *("datastore-nearly-full", "old-snapshot"),
@@ -111,7 +111,7 @@ def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
 def test_ready_without_a_number_of_vcpus_is_not_passed_over(look: Look) -> None:
     found = look({(DB, "ready_sum_pct"): 300})
     assert found.findings == ()
-    needs = {each.code: each.needs for each in found.not_checked if "vCPUs" in each.needs}
+    needs = {each["code"]: each["needs"] for each in found.document["not_checked"] if "vCPUs" in each["needs"]}
     assert {"cpu-ready", "co-stop", "cpu-limit", "swap-wait", "oversized-vm"} <= set(needs)
 
 
@@ -374,7 +374,7 @@ def test_findings_are_sorted_by_severity(look: Look) -> None:
         ("warning", "remote-numa-memory"),
         ("info", "cpu-ready"),
     ]
-    assert look(table).to_dict() == found.to_dict()
+    assert look(table).document == found.document
 
 
 @pytest.mark.parametrize(
@@ -428,7 +428,7 @@ def test_monsters_together_while_another_host_has_room(look: Look) -> None:
 
 def test_missing_counters_are_named(look: Look) -> None:
     found = look({(HOST, "usage_pct"): 50, (DB, "vcpus"): 4})
-    needs = {each.code: each.needs for each in found.not_checked}
+    needs = {each["code"]: each["needs"] for each in found.document["not_checked"]}
     assert needs["cpu-ready"] == "ready of VMs (%RDY, cpu.ready, vCPU delay), or steal of guests"
     assert needs["remote-numa-memory"] == "NUMA locality of VMs (N%L)"
     assert found.findings == ()
@@ -441,7 +441,7 @@ def test_without_the_number_of_vcpus_nothing_is_judged_per_vcpu(look: Look) -> N
 def test_a_guest_alone_says_what_cannot_be_seen(look: Look) -> None:
     found = look({(GUEST, "guest_cpu_pct"): 40, (GUEST, "steal_pct"): 0})
     assert found.findings == ()
-    assert any("only guests were measured" in note for note in found.notes)
+    assert any("only guests were measured" in note for note in found.document["notes"])
 
 
 def test_no_data_and_odd_data(look: Look, tmp_path: Path) -> None:
@@ -545,7 +545,7 @@ def test_a_move_is_simulated_before_and_after(look: Look) -> None:
     assert moved["after"]["ready_pct"] < moved["before"]["ready_pct"] / 4
     assert moved["after"]["response_ms_p95"] < moved["before"]["response_ms_p95"] / 2
     again = look(table, cluster=crowded)
-    assert again.to_dict() == found.to_dict()
+    assert again.document == found.document
 
 
 @pytest.mark.parametrize(
@@ -572,7 +572,7 @@ def test_labels_are_matched_and_strangers_named(look: Look) -> None:
         simulate=False,
     )
     assert only(found, "cpu-ready").subject.name == "DB"
-    assert any("other" in note for note in found.notes)
+    assert any("other" in note for note in found.document["notes"])
 
 
 def test_rules_are_whole() -> None:
@@ -604,7 +604,7 @@ def test_rules_are_whole() -> None:
 def test_whose_limit_decided_is_told(
     look: Look, metric: str, entity: str, value: float, source: str, own: list[str]
 ) -> None:
-    (finding,) = look({**HEALTHY, (entity, metric): value}).to_dict()["findings"]
+    (finding,) = look({**HEALTHY, (entity, metric): value}).document["findings"]
     assert finding["evidence"][0]["band_source"] == source
     assert finding["evidence"][0]["band"]["own"] == own
 
@@ -617,7 +617,7 @@ def test_a_band_is_monotone(value: float) -> None:
 
 
 def test_the_result_is_json(look: Look) -> None:
-    found = look({**HEALTHY, (DB, "ready_sum_pct"): 100}).to_dict()
+    found = look({**HEALTHY, (DB, "ready_sum_pct"): 100}).document
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
@@ -659,7 +659,7 @@ def test_moves_keep_to_placement_rules(look: Look, rule: dict[str, Any] | None, 
 def shown(found: Diagnosis) -> list[str]:
     """What a terminal shows."""
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(registry.DIAGNOSIS.table(found.to_dict()))
+    console.print(registry.DIAGNOSIS.table(found.document))
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
@@ -673,7 +673,7 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     found = look(table)
     lines = shown(found)
     assert lines[0].startswith("124 findings with 62 causes: 123 critical, 1 warning")
-    made = diagnosis.view(found.to_dict())
+    made = diagnosis.view(found.document)
     glance, *_ = view.tables_of(made)
     assert [(row["code"], row["of"], row["cause"]) for row in glance["rows"]] == [
         ("cpu-limit", "60 VMs", ""),
@@ -688,7 +688,7 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     )
     assert any("57 more: capped-56, capped-55" in line for line in lines)
     assert len(lines) < 90
-    told = diagnosis.stories(found.to_dict())
+    told = diagnosis.stories(found.document)
     assert sorted(map(len, told)) == [1] * 61 + [63]
     assert next(story for story in told if len(story) == 63)[0]["name"] == "esx1"
 
@@ -744,21 +744,21 @@ ESX2: Table = {(OTHER, "usage_pct"): 40, (WEB, "vcpus"): 4}
 def test_hosts_and_times_of_sources_are_looked_at(
     tmp_path: Path, sources: dict[str, tuple[Table, int, int]], said: str | None
 ) -> None:
-    notes = diagnose(tables(tmp_path, sources)).notes
+    notes = diagnose(tables(tmp_path, sources)).document["notes"]
     assert len(notes) == (said is not None)
     assert said is None or notes[0].startswith(said)
 
 
 def test_telemetry_of_another_cluster_is_said_so(look: Look) -> None:
     strangers = {("host/kvm7/vm/shop", "vcpus"): 2, ("host/kvm7/vm/shop", "ready_sum_pct"): 60}
-    (note,) = look(strangers, cluster=scenario.loads(CLUSTER), simulate=False).notes
+    (note,) = look(strangers, cluster=scenario.loads(CLUSTER), simulate=False).document["notes"]
     assert note == (
         "telemetry (kvm7, shop) and cluster file (esx1, esx2, db, web) have no host or VM name in common: "
         "each was judged separately"
     )
     # one name in common is a cluster that has grown
     known = look({**strangers, (OTHER, "usage_pct"): 10}, cluster=scenario.loads(CLUSTER), simulate=False)
-    assert known.notes == ("not in the cluster file, so their configuration is unknown: shop",)
+    assert known.document["notes"] == ["not in the cluster file, so their configuration is unknown: shop"]
 
 
 @pytest.mark.parametrize("name", ["db", "DB", "db.example.com"])
@@ -779,14 +779,14 @@ def test_a_guest_is_the_machine_of_its_name(tmp_path: Path, name: str) -> None:
     finding = only(found, "hidden-host-saturation")
     assert [(measure.entity or "").split("/")[0] for measure in finding.evidence] == ["host", "guest"]
     assert finding.evidence[1].value == 55
-    assert not found.notes
+    assert not found.document["notes"]
     with_cluster = diagnose([vmstat], cluster=scenario.loads(CLUSTER), simulate=False)
-    assert not [note for note in with_cluster.notes if "in common" in note or "known by that name" in note]
+    assert not [note for note in with_cluster.document["notes"] if "in common" in note or "known by that name" in note]
 
 
 def test_a_guest_of_no_machine_is_named(look: Look) -> None:
     found = look({**ESX1, ("guest/elsewhere", "guest_cpu_pct"): 10})
-    assert found.notes == ("no VM has the name of these measured guests: elsewhere",)
+    assert found.document["notes"] == ["no VM has the name of these measured guests: elsewhere"]
 
 
 def test_an_idle_machine_is_called_idle(look: Look) -> None:

@@ -59,7 +59,7 @@ def test_what_is_wrong_in_an_estate_is_found_of_the_cluster_that_has_it(tmp_path
     (lost,) = [each for each in found.findings if each.code == "cluster-without-failover-capacity"]
     assert 115 < lost.evidence[0].value < 122
     assert lost.advice.startswith("Add one host of 511 GiB like esx-databases-")
-    assert [row["name"] for row in found.clusters] == ["Databases", "Edge", "General", "Management"]
+    assert [row["name"] for row in found.document["clusters"]] == ["Databases", "Edge", "General", "Management"]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -101,7 +101,7 @@ def test_places_that_were_guessed_have_no_findings(tmp_path: Path) -> None:
     known = look(tmp_path, rvtools_estate.estate([wide]))
     assert told(known, *PLACE)
     found = look(tmp_path, rvtools_estate.estate([wide], unmatched=0.9))
-    (row,) = found.clusters
+    (row,) = found.document["clusters"]
     assert row["vms_by_guess"] > 15
     judged = {name for names in told(found, *PLACE).values() for name in names}
     assert len(judged) <= row["vms"] - row["vms_by_guess"]
@@ -112,6 +112,6 @@ def test_places_that_were_guessed_have_no_findings(tmp_path: Path) -> None:
 
 def test_an_export_of_34_hosts_and_800_machines(tmp_path: Path) -> None:
     found = look(tmp_path, rvtools_estate.in_full())
-    assert (found.hosts, found.vms) == (34, 800)
+    assert (found.document["hosts"], found.document["machines"]) == (34, 800)
     assert told(found, *SETTINGS)["evc-behind"] == ["General"]
-    assert sum(len(row["hosts"]) for row in found.clusters) == 34
+    assert sum(len(row["hosts"]) for row in found.document["clusters"]) == 34

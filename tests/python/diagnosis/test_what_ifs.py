@@ -137,7 +137,7 @@ def test_runs_are_bounded_and_shared_among_codes(tmp_path: Path) -> None:
     left = [finding for finding in found.findings if finding.no_what_if]
     assert len(tried) + len(left) == 41
     assert all("worse findings used the limit" in (finding.no_what_if or "") for finding in left)
-    assert any(f"no what-if for {len(left)} more findings" in note for note in found.notes)
+    assert any(f"no what-if for {len(left)} more findings" in note for note in found.document["notes"])
 
 
 def test_a_problem_that_the_twin_does_not_have_is_not_called_cured(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.conftest import SOAK, Cli
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import formats, outside, parquet_table, telemetry, telemetry_table
-from hypertwin.ingest.overview import Line, Ready, overview
+from hypertwin.ingest.overview import overview
 from hypertwin.metrics.ready import ready
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,16 +67,18 @@ def test_times_may_be_missing(tmp_path: Path) -> None:
     frame = telemetry_table.frame([(None, "guest/db", "run_queue", 3.0)])
     telemetry_table.write([frame], path)
     assert pl.concat(parquet_table.read(path).frames).equals(frame)
-    assert overview(path).first is None
+    assert overview(path)["first"] is None
 
 
 def test_the_overview_tells_how_much_of_what(table: Path) -> None:
     found = overview(table)
-    assert (found.rows, found.entities, found.metrics) == (30, 2, 3)
-    assert (found.first, found.last) == (START, START + timedelta(seconds=180))
-    assert found.lines[0] == Line("host", "usage_pct", 1, 10, 54.5, pytest.approx(59, abs=0.5), 59.0, "%")
-    assert [line.metric for line in found.lines] == ["usage_pct", "vcpus", "ready_sum_pct"]
-    assert found.ready == (Ready(telemetry.entity("host", "esx1", "vm", outside.name(NAME)), 28.0, 4.0, 20.0),)
+    assert (found["rows"], found["entities"], found["metrics"]) == (30, 2, 3)
+    assert (found["first"], found["last"]) == (START.isoformat(), (START + timedelta(seconds=180)).isoformat())
+    known = ("host", "usage_pct", 1, 10, 54.5, pytest.approx(59, abs=0.5), 59.0, "%")
+    assert tuple(found["lines"][0].values()) == known
+    assert [line["metric"] for line in found["lines"]] == ["usage_pct", "vcpus", "ready_sum_pct"]
+    (ready,) = found["ready"]
+    assert tuple(ready.values()) == (telemetry.entity("host", "esx1", "vm", outside.name(NAME)), 28.0, 4.0, 20.0)
 
 
 def test_vcpus_and_interval_of_ready_come_from_where_they_are(tmp_path: Path) -> None:
@@ -87,7 +89,8 @@ def test_vcpus_and_interval_of_ready_come_from_where_they_are(tmp_path: Path) ->
         *((f"{vm}/vcpu/{number}", "ready_sum_pct", 10.0) for number in range(2)),
     ]
     telemetry_table.write([telemetry_table.frame((START, *sample) for sample in samples)], tmp_path / "t.parquet")
-    assert overview(tmp_path / "t.parquet").ready == (Ready(vm, 20.0, 2, 300.0),)
+    (ready,) = overview(tmp_path / "t.parquet")["ready"]
+    assert ready == {"entity": vm, "summed_pct": 20.0, "vcpus": 2, "interval_s": 300.0}
 
 
 def test_the_command_writes_parquet_and_csv(cli: Cli, table: Path, tmp_path: Path) -> None:
