@@ -26,7 +26,7 @@ from hypertwin.calibration import file as calibration_file
 from hypertwin.documents import benchmark as documents
 from hypertwin.errors import HypertwinError, ScenarioError, fail
 from hypertwin.extras import installed, needs
-from hypertwin.results.answers import Answer
+from hypertwin.results.answers import Document
 from hypertwin.runs.runner import running
 from hypertwin.runs.simulation import LabelledProgress, Progress
 from hypertwin.scenario import Scenario
@@ -39,30 +39,17 @@ else:  # attributes for type checkers only
 
 
 @dataclass(frozen=True, repr=False)
-class Benchmark(Answer[documents.Benchmark], BenchmarkFields):
+class Benchmark(Document[documents.Benchmark], BenchmarkFields):
     """Campaign with its prediction, its runs, and the comparison."""
 
     VIEWS: ClassVar[str] = "BENCHMARK"
 
-    document: documents.Benchmark
-    """Document that `hypertwin benchmark report --format json` prints."""
-
-    def to_dict(self) -> documents.Benchmark:
-        """Return the document."""
-        return self.document
-
 
 @dataclass(frozen=True, repr=False)
-class Ready(Answer[documents.Check], CheckFields):
+class Ready(Document[documents.Check], CheckFields):
     """Checks of the targets of a campaign."""
 
     VIEWS: ClassVar[str] = "BENCHMARK_CHECK"
-
-    document: documents.Check
-
-    def to_dict(self) -> documents.Check:
-        """Return the document."""
-        return self.document
 
 
 @asks(Predict)

@@ -7,11 +7,9 @@ from typing import Annotated
 import typer
 
 from hypertwin import _core
-from hypertwin.cli import options, output
-from hypertwin.cli.mistakes import of_option
+from hypertwin.cli import mistakes, options, output
 from hypertwin.cli.names import Offered
 from hypertwin.documents.devices import Devices
-from hypertwin.errors import ScenarioError
 from hypertwin.scenario import drives
 from hypertwin.show import registry
 
@@ -43,8 +41,6 @@ def command(
 ) -> None:
     """List drives for a scenario (device: P4610), with their data-sheet figures."""
     output.check(registry.DEVICES, form, out)
-    try:
+    with mistakes.as_typed():
         found = Devices(version=_core.version(), devices=drives.devices(*(names or ()), kind=kind))
-    except ScenarioError as error:
-        raise ScenarioError.of(of_option(each) if each.path == "kind" else each for each in error.mistakes) from None
     output.show(registry.DEVICES, found, form, out)

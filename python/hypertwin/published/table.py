@@ -175,30 +175,25 @@ def year(cpu: str) -> int | None:
 @cache
 def curves() -> tuple[Server, ...]:
     """Return the SPECpower results with watts at eleven loads."""
-    return tuple(
-        Server(
-            cpu=names.name(row["cpu"]),
-            published=row["published"],
-            year=int(row["year"]),
-            memory_gib=float(row["memory_gib"]),
-            watts=tuple(float(row[f"w{load}"]) for load in range(0, 101, 10)),
-        )
-        for row in _rows("specpower_curves.csv")
-    )
+    return _servers("specpower_curves.csv", range(0, 101, 10))
 
 
 @cache
 def pairs() -> tuple[Server, ...]:
     """Return the SPECpower results with watts at idle and at 100%."""
+    return _servers("specpower_pairs.csv", (0, 100))
+
+
+def _servers(file: str, loads: Iterable[int]) -> tuple[Server, ...]:
     return tuple(
         Server(
             cpu=names.name(row["cpu"]),
             published=row["published"],
-            year=None,
+            year=int(row["year"]) if "year" in row else None,
             memory_gib=float(row["memory_gib"]),
-            watts=(float(row["w0"]), float(row["w100"])),
+            watts=tuple(float(row[f"w{load}"]) for load in loads),
         )
-        for row in _rows("specpower_pairs.csv")
+        for row in _rows(file)
     )
 
 

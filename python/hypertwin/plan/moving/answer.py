@@ -42,7 +42,7 @@ from hypertwin.plan.moving.rates import Estimate, Tool
 from hypertwin.plan.moving.target import TITLES
 from hypertwin.plan.powered_off import with_off
 from hypertwin.plan.refresh.present import Present
-from hypertwin.results.answers import Answer
+from hypertwin.results.answers import Document
 from hypertwin.runs.runner import running
 from hypertwin.scenario import Given, Scenario
 from hypertwin.scenario.overrides import by_path
@@ -71,17 +71,10 @@ FAMILIES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Moved(Answer[documents.Move], MoveFields):
+class Moved(Document[documents.Move], MoveFields):
     """Plan of a move."""
 
     VIEWS: ClassVar[str] = "MOVE"
-
-    document: documents.Move
-    """Document that `hypertwin plan move --format json` prints."""
-
-    def to_dict(self) -> documents.Move:
-        """Return the document."""
-        return self.document
 
 
 @asks(Move)

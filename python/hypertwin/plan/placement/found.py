@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hypertwin.plan.placement.problem import Ints
 
@@ -36,6 +37,14 @@ class Found:
     """True if the user interrupted the search."""
     placeable: int | None = None
     """Upper bound of the number of new VMs that can have a host, or None without new VMs."""
+
+    @classmethod
+    def placed(
+        cls, place: Ints, objective: str, value: float, bound: float, why: str, *, within: float = 1.0, **more: Any
+    ) -> Found:
+        """Return a placement, which is optimal if its value is at most `within` times the bound."""
+        proven = value <= bound * within
+        return cls(place, objective, value, min(bound, value), proven=proven, binding_constraints=(why,), **more)
 
     @property
     def gap_pct(self) -> float | None:

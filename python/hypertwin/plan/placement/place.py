@@ -121,14 +121,9 @@ def _level(task: Task, place: Ints) -> Found:
             return replace(found, place=spread(task, found.place), placeable=int((task.problem.at == NOWHERE).sum()))
     place = spread(task, place)
     value = task.fullest(place)
-    return Found(
-        place,
-        "min-peak",
-        value,
-        min(bound, value),
-        proven=value <= bound * balance.AS_GOOD,
-        binding_constraints=(binding_constraints,),
-        placeable=int((task.problem.at == NOWHERE).sum()),
+    placeable = int((task.problem.at == NOWHERE).sum())
+    return Found.placed(
+        place, "min-peak", value, bound, binding_constraints, within=balance.AS_GOOD, placeable=placeable
     )
 
 
@@ -147,15 +142,8 @@ def _few(task: Task, done: Beside, work: int) -> Found:
             place = fewer.place
             break
     value = float(len(set(place.tolist())))
-    return Found(
-        place,
-        "hosts",
-        value,
-        min(bound, value),
-        proven=value <= bound,
-        binding_constraints=(binding_constraints,),
-        placeable=int((task.problem.at == NOWHERE).sum()),
-    )
+    placeable = int((task.problem.at == NOWHERE).sum())
+    return Found.placed(place, "hosts", value, bound, binding_constraints, placeable=placeable)
 
 
 def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, str]:
@@ -212,15 +200,7 @@ def _fewest(task: Task, tell: Tell) -> Found:
             None, "hosts", None, None if proven else bound, proven=proven, binding_constraints=(binding_constraints,)
         )
     value = float(kept)
-    return Found(
-        place,
-        "hosts",
-        value,
-        min(bound, value),
-        proven=value <= bound,
-        binding_constraints=(binding_constraints,),
-        is_interrupted=is_interrupted,
-    )
+    return Found.placed(place, "hosts", value, bound, binding_constraints, is_interrupted=is_interrupted)
 
 
 def on_hosts(task: Task, kept: Ints, *, near: float = 1.0) -> Ints | None:

@@ -40,7 +40,7 @@ from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
 from hypertwin.plan.powered_off import with_off
-from hypertwin.results.answers import Answer
+from hypertwin.results.answers import Document
 from hypertwin.runs.runner import Runner, running
 from hypertwin.scenario import Given, Scenario
 from hypertwin.scenario.overrides import by_path
@@ -58,19 +58,13 @@ MOST_NEW = 10_000
 
 
 @dataclass(frozen=True, repr=False)
-class Planned(Answer[documents.Plan], PlanFields):
+class Planned(Document[documents.Plan], PlanFields):
     """Plan, with the scenario after the plan."""
 
     VIEWS: ClassVar[str] = "PLACEMENT"
 
-    document: documents.Plan
-    """Document that `hypertwin plan --format json` prints."""
     moved: Callable[[], str] | None = None
     """Function that returns the YAML of the scenario after the plan, or None without a plan."""
-
-    def to_dict(self) -> documents.Plan:
-        """Return the document."""
-        return self.document
 
 
 @dataclass(frozen=True)
@@ -217,7 +211,7 @@ def plan_evacuate(scenario: Given, options: Evacuate) -> Planned:
     document = asked.document(
         "evacuate", done.found, done.order, done.certificates, extras, feasible=done.feasible and _met(verified)
     )
-    return Planned(document, partial(_moved, asked, done.order.place) if document["feasible"] else None)
+    return Planned(document, moved=partial(_moved, asked, done.order.place) if document["feasible"] else None)
 
 
 @asks(Place)
@@ -303,7 +297,7 @@ def _planned(
     document = asked.document(
         command, found, order, survival.certificates, extras, feasible=survival.feasible and _met(verified)
     )
-    return Planned(document, partial(_moved, asked, found.place, new) if document["feasible"] else None)
+    return Planned(document, moved=partial(_moved, asked, found.place, new) if document["feasible"] else None)
 
 
 def _partly(
@@ -324,7 +318,7 @@ def _partly(
     survival = survive(asked.problem, asked.scenario, at, asked.failures)
     extras = answer.Extras(fixes=tried, notes=(*notes, *survival.notes), not_placed=lacking)
     document = asked.document("place", replace(found, place=at), order, survival.certificates, extras, feasible=False)
-    return Planned(document, partial(_moved, asked, at, kept) if kept else None)
+    return Planned(document, moved=partial(_moved, asked, at, kept) if kept else None)
 
 
 def _tell(asked: _Asked) -> Tell | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from hypertwin import _core
@@ -26,7 +26,7 @@ from hypertwin.plan.refresh.request import Found, Request
 from hypertwin.plan.refresh.sources import sources
 from hypertwin.plan.refresh.speed import Speed
 from hypertwin.plan.refresh.texts import notes, verdict
-from hypertwin.results.answers import Answer
+from hypertwin.results.answers import Document
 from hypertwin.runs.runner import running
 from hypertwin.scenario import Given, Scenario
 from hypertwin.show.page import date_now
@@ -40,19 +40,13 @@ GIB = 2**30
 
 
 @dataclass(frozen=True, repr=False)
-class Refreshed(Answer[documents.Refresh], RefreshFields):
+class Refreshed(Document[documents.Refresh], RefreshFields):
     """Plan to replace hosts, with the scenario of each candidate."""
 
     VIEWS: ClassVar[str] = "REFRESH"
 
-    document: documents.Refresh
-    """Document that `hypertwin plan refresh --format json` prints."""
-    scenarios: Mapping[str, Callable[[], str]]
+    scenarios: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     """Function that returns the scenario of a candidate as YAML, by name of the candidate, for one cluster."""
-
-    def to_dict(self) -> documents.Refresh:
-        """Return the document."""
-        return self.document
 
 
 @asks(Refresh)
@@ -106,7 +100,7 @@ class _Answering(Request):
             each["verdict"] = verdict(each, document)
         document["notes"] = notes(document)
         document["sources"] = sources(document)
-        return Refreshed(document, {each.name: scenario for each in found for scenario in _scenarios(each)})
+        return Refreshed(document, scenarios={each.name: scenario for each in found for scenario in _scenarios(each)})
 
     def _sensitivity(self, found: Sequence[Found], made: Sequence[documents.Candidate]) -> Sensitivity | None:
         """Return the inputs that move the ranking by cost, also the number of hosts, or None without prices."""
