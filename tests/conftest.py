@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +24,9 @@ from hypertwin import _core
 from hypertwin.errors import ScenarioError
 from hypertwin.ingest import parquet_table
 from hypertwin.runs import runner, task
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -115,6 +118,15 @@ def simulated(cli: Cli, scenario: str = "cluster.yaml", seconds: int = 1) -> Any
 def tables_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of telemetry are unpacked in this process. How they are in their own: ingest/test_telemetry_table.py."""
     monkeypatch.setattr(parquet_table, "_unpacked", unpacked_here)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser for the pages of a module."""
+    from tests.e2e import browser as browsers  # other tests need no Playwright
+
+    with browsers.chromium() as found:
+        yield found
 
 
 BeforeRun = Callable[[str, list[int], int], object]

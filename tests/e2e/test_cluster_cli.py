@@ -5,26 +5,16 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
 from distributed import LocalCluster
-
-WAIT_S = 60
-"""Longer than anything here takes on a machine that does other things besides."""
+from tests.python.runs.local_cluster import WAIT_S, eventually, new_cluster
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-    ) as cluster:
+    with new_cluster(2) as cluster:
         yield cluster
 
 
@@ -62,13 +52,6 @@ def test_an_interrupt_takes_back_what_the_cluster_has(tiny, cluster, on):
         out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out, err) == (130, "", "error: interrupted\n")
     eventually(lambda: not cluster.scheduler.tasks)
-
-
-def eventually(condition: object) -> None:
-    until = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def test_a_failed_run_is_named_as_on_this_machine(cli, tmp_path, tiny, on):

@@ -15,12 +15,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with browsers.chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def small(tmp_path_factory):
     file = tmp_path_factory.mktemp("pages") / "small.html"
     file.write_text(specimen.page().html(specimen.MADE))

@@ -22,12 +22,6 @@ FIRST_MARK = """() => {
 """Where the first red mark of the grid begins, in its first row."""
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with browsers.chromium() as found:
-        yield found
-
-
 @pytest.fixture
 def written(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     file = tmp_path / "page.html"

@@ -20,12 +20,6 @@ import hypertwin
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsers.chromium() as found:
-        yield found
-
-
 @contextmanager
 def opened(browser: Browser, server: Served, expected: str = r"status of (409|422)") -> Iterator[Page]:
     """The app, with the token of the server. In the end it complained only of what is expected, and asked no other."""

@@ -45,12 +45,6 @@ workloads:
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with browsers.chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("simulations")
 

@@ -11,39 +11,19 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.estate import nutanix, tls_server
+from tests.estate.tls_server import Answering, JsonHandler, Reply, Running
 
 USER = "auditor"
 SECRET = "correct-horse-battery"
 API_KEY = "11111111-2222-3333-4444-555555555555"
-
-Reply = tuple[int, bytes]
-Answering = Callable[[str], Reply | None]
-"""What is replied to a path instead of its answer; None for the answer."""
-
-
-@dataclass
-class Central:
-    """A running server."""
-
-    port: int
-    ca: Path
-    fingerprint: str
-    asked: list[str] = field(default_factory=list)
-    """Paths with their queries, in the order in which they were asked for."""
-
-    def address(self, user: str = USER, *, trust: str | None = None, host: str = "127.0.0.1") -> str:
-        """Its address; its certificate is trusted unless told otherwise."""
-        who = f"{user}@" if user else ""
-        return f"nutanix://{who}{host}:{self.port}?{f'ca={self.ca}' if trust is None else trust}"
 
 
 def refuses(*parts: str, status: int = 403) -> Answering:
@@ -61,17 +41,17 @@ def serving(
     late: Mapping[str, float] = {},
     busy: int = 0,
     only_all: bool = False,
-) -> Iterator[Central]:
+) -> Iterator[Running]:
     """Serve answers by path, in versions v4.0 to `newest`.
 
     Paths with a part in `late` are answered after so many seconds. Of each path, the first `busy` requests are refused
     for now. With `only_all`, the statistics of VMs have no `$select` but `*`.
     """
-    central = Central(0, folder / "ca.pem", "")
+    central = Running("nutanix", USER, folder)
     tries: dict[str, int] = {}
     lock = threading.Lock()
 
-    class Handler(tls_server.JsonHandler, BaseHTTPRequestHandler):
+    class Handler(JsonHandler, BaseHTTPRequestHandler):
         def do_OPTIONS(self) -> None:
             known = newest >= 2 and self._is_allowed()
             self.reply(*((200, json.dumps({"data": f"v4.{newest}"}).encode()) if known else (404, b"")))
@@ -109,8 +89,7 @@ def serving(
                 return (200, json.dumps(nutanix.envelope(key, [], 0)).encode()) if known else (404, b"")
             return 200, json.dumps(_page(key, answers[key], query)).encode()
 
-    with tls_server.serving(Handler, folder) as running:
-        central.port, central.ca, central.fingerprint = running.port, running.ca, running.fingerprint
+    with tls_server.serving(Handler, central):
         yield central
 
 

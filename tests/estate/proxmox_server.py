@@ -4,39 +4,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.estate import tls_server
+from tests.estate.tls_server import Answering, JsonHandler, Reply, Running
 
 USER = "auditor@pve"
 TOKEN = f"{USER}!twin"
 SECRET = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 TICKET = "PVE:auditor@pve:65A0::c2lnbmF0dXJl+/=="
-
-Reply = tuple[int, bytes]
-Answering = Callable[[str], Reply | None]
-"""What is replied to a path instead of its answer; None for the answer."""
-
-
-@dataclass
-class Node:
-    """A running server."""
-
-    port: int
-    ca: Path
-    fingerprint: str
-    asked: list[str] = field(default_factory=list)
-    """Paths in the order in which they were asked for, with their queries."""
-
-    def address(self, user: str = TOKEN, *, trust: str | None = None, host: str = "127.0.0.1") -> str:
-        """Its address; its certificate is trusted unless told otherwise."""
-        return f"proxmox://{user}@{host}:{self.port}?{f'ca={self.ca}' if trust is None else trust}"
 
 
 def refuses(*paths: str, status: int = 403) -> Answering:
@@ -47,12 +28,12 @@ def refuses(*paths: str, status: int = 403) -> Answering:
 @contextmanager
 def serving(
     answers: Mapping[str, Any], folder: Path, instead: Answering = lambda _path: None, *, late: Mapping[str, float] = {}
-) -> Iterator[Node]:
+) -> Iterator[Running]:
     """Serve answers by path. Paths that begin like one of `late` are answered after so many seconds."""
     known = {path.strip("/"): answer for path, answer in answers.items()}
-    node = Node(0, folder / "ca.pem", "")
+    node = Running("proxmox", TOKEN, folder)
 
-    class Handler(tls_server.JsonHandler, BaseHTTPRequestHandler):
+    class Handler(JsonHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = self.path.removeprefix("/api2/json/")
             node.asked.append(path)
@@ -79,6 +60,5 @@ def serving(
                 return 200, json.dumps({"data": known[bare]}).encode()
             return (501, b'{"data":null}') if bare.startswith("cluster/") else (500, b'{"data":null}')
 
-    with tls_server.serving(Handler, folder) as running:
-        node.port, node.ca, node.fingerprint = running.port, running.ca, running.fingerprint
+    with tls_server.serving(Handler, node):
         yield node

@@ -388,7 +388,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "vCenter inventory": _vcenter,
     "vCenter counters": lambda: [f"{test_vsphere_answers.TWO}\n12;;2000,3000\n12;0;1,-1\n12;naa.6;1,1"],
     "fio job": lambda: [test_fio.JOB],
-    "io points": lambda: [(test_io_points.DATA / "fio-grid.json").read_text(), test_io_points.SUMMARY],
+    "io points": lambda: [(test_io_points.DATA / "fio-grid.json").read_text(), load_samples.RESULT_FIO],
     "measurements": lambda: [importlib.import_module("tests.python.calibration.test_calibration").CSV],
     "calibration": lambda: [CALIBRATION],
     "scenario": lambda: [test_diagnose.CLUSTER, conftest.TINY],

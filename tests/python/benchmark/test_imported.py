@@ -174,7 +174,7 @@ def test_an_archive_of_cbt_is_a_step_of_its_clients(tmp_path):
 
 
 def test_a_summary_of_hcibench_has_its_vms(tmp_path):
-    path = written(tmp_path / f"{test_io_points.CASE}-res.txt", test_io_points.SUMMARY)
+    path = written(tmp_path / f"{test_io_points.CASE}-res.txt", samples.RESULT_FIO)
     made = make(tmp_path, path, group="io")
     step = made[1].steps[0]
     assert step.vms > 1 and step.values["disks"] and made[1].load.title == "HCIBench, imported"

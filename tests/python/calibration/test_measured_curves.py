@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from tests.conftest import refused
-from tests.python.ingest.benchmarks.test_io_points import CASE, DATA, SUMMARY
+from tests.python.ingest.benchmarks.load_samples import RESULT_FIO
+from tests.python.ingest.benchmarks.test_io_points import CASE, DATA
 
 import hypertwin
 from hypertwin.calibration import io_points
@@ -72,7 +73,7 @@ def test_a_result_is_a_row(disk):
 
 
 def test_a_case_of_hcibench_says_how_many_vms_and_disks(disk, tmp_path):
-    (tmp_path / f"{CASE}-res.txt").write_text(SUMMARY)
+    (tmp_path / f"{CASE}-res.txt").write_text(RESULT_FIO)
     (row,) = io_points.read([tmp_path], disk).rows
     assert (row.settings["vms.db.count"], row.settings["vms.db.vdisks"]) == (8, 8)
     assert row.settings["workloads.w.arrivals.io.outstanding"] == 4  # on each disk, as HCIBench counts them

@@ -8,33 +8,20 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 import yaml
 from distributed import Client, LocalCluster
 from tests.conftest import TINY
+from tests.python.runs.local_cluster import WAIT_S, eventually, new_cluster
 
 from hypertwin import _core, scenario
 from hypertwin.errors import CODES, RunError, ScenarioError, UnreachableError
 from hypertwin.runs import dask, simulation
 from hypertwin.runs.dask import ClusterError, Dask
 from hypertwin.runs.task import Outcome, Task, perform
-
-WAIT_S = 60
-"""Longer than anything here takes on a machine that does other things besides."""
-
-
-def new_cluster(workers: int) -> LocalCluster:
-    return LocalCluster(
-        workers,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-    )
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +44,6 @@ def scale(cluster: LocalCluster, workers: int) -> None:
         if workers:
             client.wait_for_workers(workers, timeout=WAIT_S)
         eventually(lambda: len(client.nthreads()) == workers)
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def text(**changes: object) -> str:

@@ -161,3 +161,23 @@ def write_archive(folder: Path, clients: int = 2, volumes: int = 2, **options: s
             (test / f"json_output.{volume}.client{client}").write_text(report)
             (test / f"output.{volume}_bw.1.log.client{client}").write_text("500, 1, 0, 0\n")
     return folder
+
+
+RESULT_FIO = """\
+Datastore     = vsanDatastore
+=============================
+JOB_NAME\t= job0
+VMs\t\t= 8
+IOPS\t\t= 123456.78 IO/S
+THROUGHPUT\t= 482.00 MB/s
+R_LATENCY\t= 1.2345 ms
+W_LATENCY\t= 2.3456 ms
+95%tile_R_LAT\t= 3.4567 ms
+95%tile_W_LAT\t= 4.5678 ms
+=============================
+Resource Usage:
+CPU USAGE\t= 51.23%
+RAM USAGE\t= 30.10%
+vSAN PCPU USAGE\t= 12.50%
+"""
+"""HCIBench with fio."""

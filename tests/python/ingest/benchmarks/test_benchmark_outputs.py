@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import needs, refused
+from tests.python.ingest.benchmarks.load_samples import RESULT_FIO
 from tests.reading import read, series, survives, times
 
 SYSBENCH_1_0 = """\
@@ -271,23 +272,6 @@ def test_json_of_fio_that_is_cut_off_nested_or_large(tmp_path):
             read(tmp_path / "fio.json", _fio({"jobname": "x", "read": {"iops": value, "bw": value}}))
 
 
-RESULT_FIO = """\
-Datastore     = vsanDatastore
-=============================
-JOB_NAME\t= job0
-VMs\t\t= 8
-IOPS\t\t= 123456.78 IO/S
-THROUGHPUT\t= 482.00 MB/s
-R_LATENCY\t= 1.2345 ms
-W_LATENCY\t= 2.3456 ms
-95%tile_R_LAT\t= 3.4567 ms
-95%tile_W_LAT\t= 4.5678 ms
-=============================
-Resource Usage:
-CPU USAGE\t= 51.23%
-RAM USAGE\t= 30.10%
-vSAN PCPU USAGE\t= 12.50%
-"""
 RESULT_VDBENCH = """\
 Datastore:  vsanDatastore
 =============================

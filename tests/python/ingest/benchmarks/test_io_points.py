@@ -10,27 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ROOT, refused
+from tests.python.ingest.benchmarks.load_samples import RESULT_FIO
 
 from hypertwin.errors import ScenarioError
 from hypertwin.ingest.benchmarks import io_points
 
 DATA = ROOT / "tests" / "data" / "benchmarks"
 CASE = "fio-8vmdk-100ws-4k-70rdpct-100randompct-4threads-1511829572"
-SUMMARY = """\
-Datastore     = vsanDatastore
-=============================
-JOB_NAME\t= job0
-VMs\t\t= 8
-IOPS\t\t= 123456.78 IO/S
-THROUGHPUT\t= 482.00 MB/s
-R_LATENCY\t= 1.2345 ms
-W_LATENCY\t= 2.3456 ms
-95%tile_R_LAT\t= 3.4567 ms
-95%tile_W_LAT\t= 4.5678 ms
-=============================
-Resource Usage:
-CPU USAGE\t= 51.23%
-"""
 
 
 def the_report(name: str = "fio-grid.json") -> dict[str, Any]:
@@ -106,7 +92,7 @@ def test_clones_that_fio_lists_one_by_one_are_one_point(tmp_path):
 
 
 def test_a_summary_of_hcibench(tmp_path):
-    points, notes = io_points.read([written(tmp_path, SUMMARY, f"{CASE}-res.txt")])
+    points, notes = io_points.read([written(tmp_path, RESULT_FIO, f"{CASE}-res.txt")])
     assert io_points.read([tmp_path])[0] == points
     (point,) = points
     assert (point.name, point.vms, point.disks) == (CASE, 8, 8)
@@ -125,7 +111,7 @@ def test_a_summary_of_hcibench(tmp_path):
     }
     assert any("working set" in note for note in notes)
     reads = CASE.replace("70rdpct", "100rdpct").replace("4k", "1.5m")
-    (point,), _ = io_points.read([written(tmp_path, SUMMARY, f"{reads}-res.txt")])
+    (point,), _ = io_points.read([written(tmp_path, RESULT_FIO, f"{reads}-res.txt")])
     assert point.workload["block"] == f"{3 << 19} B"
     assert point.figures["io_latency_ms_mean"] == 1.2345
 
@@ -175,12 +161,12 @@ def test_results_that_are_no_points(tmp_path):
         io_points.read([tmp_path / "empty"])
     for name in ("easy-1511829572", CASE.replace("-4threads", ""), CASE.replace("8vmdk", "61vmdk")):
         with refused("bad-source", match="does not say"):
-            io_points.read([written(tmp_path, SUMMARY, f"{name}-res.txt")])
-    two = SUMMARY.replace("Resource", "JOB_NAME = job1\nVMs = 8\nIOPS\t= 1.00 IO/S\nResource")
+            io_points.read([written(tmp_path, RESULT_FIO, f"{name}-res.txt")])
+    two = RESULT_FIO.replace("Resource", "JOB_NAME = job1\nVMs = 8\nIOPS\t= 1.00 IO/S\nResource")
     with refused("bad-source", match="2 at the same time"):
         io_points.read([written(tmp_path, two, f"{CASE}-res.txt")])
     with refused("bad-source", match="VMs"):
-        io_points.read([written(tmp_path, SUMMARY.replace("VMs", "Vms"), f"{CASE}-res.txt")])
+        io_points.read([written(tmp_path, RESULT_FIO.replace("VMs", "Vms"), f"{CASE}-res.txt")])
 
 
 KEYS = st.sampled_from(["rw", "bs", "iodepth", "numjobs", "direct", "rate_iops", "fsync", "sync", "size", "ioengine"])
