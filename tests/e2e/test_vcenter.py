@@ -151,7 +151,7 @@ def test_hosts(inventory: Inventory) -> None:
     assert list(hosts) == ["alone", "esx0", "esx1", "esx2"]
     esx0 = hosts["esx0"]
     assert (esx0.sockets, esx0.cores_per_socket, esx0.threads_per_core, esx0.numa_nodes) == (2, 12, 2, 2)
-    assert (esx0.memory_bytes, esx0.clock_hz, esx0.usage_pct) == (256 * 2**30, 2.5e9, 50.0)
+    assert (esx0.memory_bytes, esx0.clock_hz, esx0.cpu_usage_pct) == (256 * 2**30, 2.5e9, 50.0)
     assert (esx0.hypervisor, esx0.cluster) == ("VMware ESXi 8.0.2 build-22380479", "DC0_C0")
     assert esx0.cpu_model == "Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz"
     alone = hosts["alone"]  # of which only the summary is there
@@ -162,7 +162,11 @@ def test_hosts(inventory: Inventory) -> None:
     assert (esx0.power_policy, hosts["esx1"].power_policy) == ("high-performance", "balanced")
     assert (esx0.evc, esx0.evc_most, hosts["esx1"].evc) == ("intel-ivybridge", "intel-haswell", None)
     assert (esx0.ballooned_bytes, esx0.swapped_bytes) == (612 * 2**20, 64 * 2**20)
-    assert (hosts["esx1"].ballooned_bytes, hosts["esx2"].ballooned_bytes, hosts["esx2"].usage_pct) == (0, None, None)
+    assert (hosts["esx1"].ballooned_bytes, hosts["esx2"].ballooned_bytes, hosts["esx2"].cpu_usage_pct) == (
+        0,
+        None,
+        None,
+    )
     assert {host.datacenter for host in hosts.values()} == {"DC0"}
     assert {host.counter for host in hosts.values()} == {"quickStats.overallCpuUsage"}
     assert {datetime.fromisoformat(host.at or "").tzinfo for host in hosts.values()} == {UTC}

@@ -383,10 +383,10 @@ class _Measured:
         if figure is not None:
             found |= _usage(figure, 1.0, _counter(self._plan.cpu_of["host", place], figure))
             if self._plan.cpu_of["host", place] != "usage_pct":
-                for name in ("usage_pct", "usage_p95_pct", "usage_peak_pct"):
+                for name in ("cpu_usage_pct", "cpu_p95_pct", "cpu_peak_pct"):
                     value = found[name]
                     found[name] = min(value, 100.0) if isinstance(value, float) else None
-        elif host.usage_pct is None and host.clock_hz and (total := sums.get(("host", str(place)))) is not None:
+        elif host.cpu_usage_pct is None and host.clock_hz and (total := sums.get(("host", str(place)))) is not None:
             capacity_mhz = host.sockets * host.cores_per_socket * host.clock_hz / 1e6
             several = len(self._on_hosts[place])
             found |= _usage(total.figure, 100 / capacity_mhz, _added_up(total, several))
@@ -493,9 +493,9 @@ def _usage(figure: Figure, factor: float, counter: str) -> dict[str, object]:
     mean, p95, peak = (telemetry.rounded(value * factor) for value in (figure.mean, figure.p95, figure.peak))
     several = figure.count > 1
     return {
-        "usage_pct": mean,
-        "usage_p95_pct": p95 if several else None,
-        "usage_peak_pct": peak if several else None,
+        "cpu_usage_pct": mean,
+        "cpu_p95_pct": p95 if several else None,
+        "cpu_peak_pct": peak if several else None,
         "over_s": figure.over_s,
         "at": _iso(figure.last_us),
         "counter": counter,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
 from hypertwin.language import UNKNOWN_CLUSTER
-from hypertwin.members import SourceCluster, SourceVm
+from hypertwin.members import MeasuredCluster, MeasuredHost, SourceCluster, SourceVm
 
 ASSUMED_CLOCK_HZ = 2_500_000_000
 """Clock of a host whose source does not give it [an assumption of this project]. It converts CPU shares to MHz."""
@@ -30,8 +30,8 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class Host:
-    """Physical host."""
+class _Host:
+    """Physical host, without measurements."""
 
     name: str
     sockets: int
@@ -56,22 +56,12 @@ class Host:
     """Current EVC mode of the host in the source's words: the CPU generation presented to VMs."""
     evc_most: str | None = None
     """Newest CPU generation (EVC mode) that the host supports."""
-    usage_pct: float | None = None
-    """CPU use in per cent of nominal capacity, as a single sample or a mean."""
-    usage_p95_pct: float | None = None
-    """95th percentile of CPU use over time, in per cent of nominal capacity."""
-    usage_peak_pct: float | None = None
-    memory_usage_pct: float | None = None
-    """Memory use, in per cent of the memory of the host."""
-    ballooned_bytes: int | None = None
-    swapped_bytes: int | None = None
-    at: str | None = None
-    """Time of the measurements of the host, in ISO 8601 format."""
-    over_s: float | None = None
-    """Seconds covered by the CPU figures, or None for a single sample."""
-    counter: str = ""
-    """Name of the counter of the CPU figures in the source."""
     in_maintenance: bool = False
+
+
+@dataclass(frozen=True)
+class Host(MeasuredHost, _Host):
+    """Physical host, with its measurements."""
 
 
 @dataclass(frozen=True)
@@ -249,8 +239,8 @@ class StoragePool:
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """Data of a source about a cluster apart from its hosts, and measurements of its VMs together."""
+class _Cluster:
+    """Data of a source about a cluster apart from its hosts, without measurements."""
 
     name: str
     """Name of the cluster, or an empty string for hosts without a cluster."""
@@ -262,20 +252,6 @@ class Cluster:
     """Number of host failures tolerated by admission control."""
     evc: str | None = None
     """EVC mode in the source's words: the CPU generation that hosts of the cluster present to VMs."""
-    cpu_mhz: float | None = None
-    """Mean CPU demand in MHz of the VMs of the cluster, summed at the same times."""
-    cpu_p95_mhz: float | None = None
-    """95th percentile over time of the summed CPU demand in MHz, which is at most the sum of the VMs' percentiles."""
-    cpu_peak_mhz: float | None = None
-    memory_consumed_bytes: int | None = None
-    """Mean host memory consumed by the VMs of the cluster in bytes, summed at the same times."""
-    memory_consumed_peak_bytes: int | None = None
-    over_s: float | None = None
-    """Seconds covered by the sums."""
-    at: str | None = None
-    """Time of the end of the sums, in ISO 8601 format."""
-    counter: str = ""
-    """Description of the sums: number of VMs, interval."""
     admission_policy: str | None = None
     """Admission control policy: `slots` or `percentage`."""
     admission_pct: float | None = None
@@ -288,6 +264,11 @@ class Cluster:
     """DRS migration threshold, from 1 (only moves that rules require) to 5 (any gain)."""
     source: SourceCluster = UNKNOWN_CLUSTER
     """Facts for a move to another hypervisor."""
+
+
+@dataclass(frozen=True)
+class Cluster(MeasuredCluster, _Cluster):
+    """Data of a source about a cluster apart from its hosts, and measurements of its VMs together."""
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def test_memory_and_ready_of_a_machine() -> None:
 
 def test_what_telemetry_does_not_have_stays_as_the_source_says_it() -> None:
     known = replace(DB, demand=Demand(7.0), memory_consumed_bytes=5, ready_pct=1.5)
-    host = replace(HOST, usage_pct=33.0, memory_usage_pct=44.0)
+    host = replace(HOST, cpu_usage_pct=33.0, memory_usage_pct=44.0)
     got = with_measured(inventory(known, hosts=(host,)), [reading((VM, "memory_active_bytes", [3.0]))])
     assert got.vms == (replace(known, memory_active_bytes=3),)
     assert got.hosts == (host,)
@@ -204,7 +204,7 @@ def test_usage_and_memory_of_a_host() -> None:
         ("host/ESX1.example.com", "swapped_bytes", [2.0 * GIB] * 2),
     ]
     (host,) = with_measured(inventory(), [reading(*series, every_s=5)]).hosts
-    assert (host.usage_pct, host.usage_p95_pct, host.usage_peak_pct) == (50.5, 95, 100)
+    assert (host.cpu_usage_pct, host.cpu_p95_pct, host.cpu_peak_pct) == (50.5, 95, 100)
     assert (host.ballooned_bytes, host.swapped_bytes, host.memory_usage_pct) == (4 * GIB, 2 * GIB, 80)
     assert (host.over_s, host.at, host.counter) == (495, "2026-01-01T00:08:15Z", "usage_pct, samples of 5 s")
 
@@ -217,7 +217,7 @@ def test_a_host_of_linux_is_busy_by_its_threads_and_its_swap_is_its_own() -> Non
     ]
     got = with_measured(inventory(), [reading(*series)])
     (host,) = got.hosts
-    assert (host.usage_pct, host.usage_peak_pct) == (80, 100)
+    assert (host.cpu_usage_pct, host.cpu_peak_pct) == (80, 100)
     assert (host.memory_usage_pct, host.swapped_bytes) == (None, None)
     assert any("logical CPUs" in each.text for each in got.assumptions)
 
@@ -270,7 +270,7 @@ def test_values_that_cannot_be_are_left_out() -> None:
     (vm,), (host,) = got.vms, got.hosts
     assert vm.demand is not None
     assert (vm.demand.cpu_mhz, vm.demand.iops, vm.memory_consumed_bytes) == (1000, 3, 7)
-    assert (vm.memory_active_bytes, host.usage_pct) == (None, None)
+    assert (vm.memory_active_bytes, host.cpu_usage_pct) == (None, None)
 
 
 def test_telemetry_of_nothing_that_is_known() -> None:
@@ -434,16 +434,16 @@ def test_a_host_on_its_own_is_a_cluster_where_the_source_knows_clusters() -> Non
 def test_a_host_without_a_counter_has_the_sum_over_its_machines() -> None:
     a, b = [6000.0, 12000.0] * 10, [12000.0, 6000.0] * 10
     (host,) = with_measured(cluster(A, B), [reading(*two(a, b))]).hosts
-    assert (host.usage_pct, host.usage_p95_pct, host.usage_peak_pct) == (30, 30, 30)  # of 24 cores at 2.5 GHz
+    assert (host.cpu_usage_pct, host.cpu_p95_pct, host.cpu_peak_pct) == (30, 30, 30)  # of 24 cores at 2.5 GHz
     assert host.counter == "sum over 2 of 2 VMs, every 20 s"
     # not of a part of them, and not where it has a counter, here or in the inventory
     (host,) = with_measured(cluster(A, B), [reading(("vm/a", "used_mhz", a))]).hosts
-    assert host.usage_pct is None
+    assert host.cpu_usage_pct is None
     usage: Series = ("host/esx1", "usage_pct", [50.0] * 20)
     (host,) = with_measured(cluster(A, B), [reading(*two(a, b), usage)]).hosts
-    assert (host.usage_pct, host.counter) == (50, "usage_pct, samples of 20 s")
-    (host,) = with_measured(cluster(A, B, hosts=(replace(HOST, usage_pct=9.0),)), [reading(*two(a, b))]).hosts
-    assert (host.usage_pct, host.counter) == (9, "")
+    assert (host.cpu_usage_pct, host.counter) == (50, "usage_pct, samples of 20 s")
+    (host,) = with_measured(cluster(A, B, hosts=(replace(HOST, cpu_usage_pct=9.0),)), [reading(*two(a, b))]).hosts
+    assert (host.cpu_usage_pct, host.counter) == (9, None)
 
 
 @pytest.mark.parametrize(("rows", "moments"), [(1, 20_000), (50, 30)])

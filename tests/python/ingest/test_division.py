@@ -14,7 +14,7 @@ from hypertwin.ingest.inventory import Demand, Host, Inventory, Vm
 from hypertwin.ingest.to_scenario import contention
 
 GIB = 2**30
-HOST = Host("esx1", 2, 10, 1, 128 * GIB, 2.5e9, "VMware ESXi 7.0.3", usage_pct=40.0)
+HOST = Host("esx1", 2, 10, 1, 128 * GIB, 2.5e9, "VMware ESXi 7.0.3", cpu_usage_pct=40.0)
 """50 GHz, of which 20 are used."""
 VMS = [Vm(f"vm{n}", 8, 16 * GIB, "esx1", demand=Demand(2_000.0)) for n in range(5)]
 
@@ -56,7 +56,7 @@ def test_what_machines_want_more_is_cut_to_the_host() -> None:
 
 
 def test_a_full_host_does_not_say_how_much_its_machines_want() -> None:
-    _, vms, told = _made(replace(HOST, usage_pct=99.0), _asking(12_000.0))
+    _, vms, told = _made(replace(HOST, cpu_usage_pct=99.0), _asking(12_000.0))
     assert all(vm["workload"].startswith("busy-") and vm["load"] == 8 for vm in vms.values())
     assert "cut" not in told
 
@@ -92,19 +92,19 @@ def test_a_column_of_zeros_is_no_demand() -> None:
     _, vms, _ = _made(HOST, _asking(0.0))
     assert sum(_loads(vms)) == pytest.approx(20 / 1.01, rel=0.001)
     assert not any("cpu_mhz" in vm.get("measured", {}) for vm in vms.values()), "a measured 0 would hide the host's"
-    _, vms, _ = _made(replace(HOST, usage_pct=0.4), _asking(0.0))
+    _, vms, _ = _made(replace(HOST, cpu_usage_pct=0.4), _asking(0.0))
     assert sum(_loads(vms)) == 0
     assert all(vm["measured"]["cpu_mhz"] == 0 for vm in vms.values())
 
 
 def test_with_nothing_measured_machines_do_little() -> None:
-    _, vms, told = _made(replace(HOST, usage_pct=None), [replace(vm, demand=None) for vm in VMS])
+    _, vms, told = _made(replace(HOST, cpu_usage_pct=None), [replace(vm, demand=None) for vm in VMS])
     assert _loads(vms) == [1.0] * 5
     assert "all 5 VMs: no measured demand: assumed 5% of its vCPUs" in told
 
 
 def test_cpu_time_of_linux_threads_is_more_than_their_work() -> None:
-    crowded = replace(HOST, threads_per_core=2, usage_pct=90.0, hypervisor="Linux 6.12.1")
+    crowded = replace(HOST, threads_per_core=2, cpu_usage_pct=90.0, hypervisor="Linux 6.12.1")
     vms = [replace(vm, demand=None) for vm in VMS]
     _, linux, _ = _made(crowded, vms)
     _, esxi, _ = _made(replace(crowded, hypervisor=HOST.hypervisor), vms)

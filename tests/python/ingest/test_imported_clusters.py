@@ -248,8 +248,8 @@ def test_hosts_of_the_same_name_in_two_clusters_are_two() -> None:
 
 
 def test_guesses_follow_what_was_measured_and_stay_in_their_cluster() -> None:
-    busy = _hosts("esx1", usage_pct=60.0, memory_usage_pct=75.0)
-    idle = _hosts("esx2", usage_pct=20.0, memory_usage_pct=25.0)
+    busy = _hosts("esx1", cpu_usage_pct=60.0, memory_usage_pct=75.0)
+    idle = _hosts("esx2", cpu_usage_pct=20.0, memory_usage_pct=25.0)
     vms = [
         replace(
             VM,
@@ -262,7 +262,7 @@ def test_guesses_follow_what_was_measured_and_stay_in_their_cluster() -> None:
         )
         for n in range(40)
     ]
-    data, lines = _made([*busy, *idle, *_hosts("esx3", cluster="Test", usage_pct=99.0)], vms)
+    data, lines = _made([*busy, *idle, *_hosts("esx3", cluster="Test", cpu_usage_pct=99.0)], vms)
     where = [vm["host"] for vm in data["vms"].values()]
     assert (where.count("esx1"), where.count("esx2"), where.count("esx3")) == (30, 10, 0)
     assert all(vm["host_is_guess"] for vm in data["vms"].values())
@@ -294,7 +294,7 @@ def test_machines_of_no_known_cluster_may_be_anywhere() -> None:
 def test_what_was_measured_is_kept_and_nothing_else_is_called_so() -> None:
     host = replace(
         _hosts("esx1")[0],
-        **{"usage_pct": 5.5, "memory_usage_pct": 50.0, "ballooned_bytes": 3 * GIB, "at": "2026-03-01T12:00:00Z"},
+        **{"cpu_usage_pct": 5.5, "memory_usage_pct": 50.0, "ballooned_bytes": 3 * GIB, "at": "2026-03-01T12:00:00Z"},
         **{"processors": 1, "cpu_model": "Xeon", "hyper_threading_available": True, "power_policy": "balanced"},
         **{"evc": "intel-broadwell", "evc_most": "intel-cascadelake", "swapped_bytes": 0},
     )

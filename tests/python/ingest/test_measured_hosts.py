@@ -58,7 +58,7 @@ def _estate(seed: int, system: str, threads: int, usage: Sequence[float] = USAGE
                 *(name, sockets, per_socket, threads, memory, clock, system),
                 **{
                     "cluster": f"cluster {number % 2}",
-                    "usage_pct": 100 * used,
+                    "cpu_usage_pct": 100 * used,
                     "memory_usage_pct": 100 * full / memory,
                 },
             )
@@ -110,7 +110,7 @@ def _simulated(estate: Estate) -> dict[str, Any]:
 SYSTEMS = [("VMware ESXi 7.0.3", 1), ("VMware ESXi 8.0.3", 2), ("Linux 6.12.1", 2), ("Linux 6.12.1", 1)]
 FORMS = {
     "both": lambda estate: estate,
-    "VM demand only": lambda estate: estate.changed(usage_pct=None, memory_usage_pct=None),
+    "VM demand only": lambda estate: estate.changed(cpu_usage_pct=None, memory_usage_pct=None),
     "host usage only": lambda estate: _without(estate, demand=None, memory_consumed_bytes=None),
     "VMs 10 points less": lambda estate: _demanding(estate, -10),
     "VMs 10 points more": lambda estate: _demanding(estate, 10),
@@ -130,7 +130,7 @@ FORMS = {
 
 def _demanding(estate: Estate, points: float) -> Estate:
     """VMs want so many points of their host more or less than it was measured to use."""
-    usage = {host.name: host.usage_pct or 0 for host in estate.hosts}
+    usage = {host.name: host.cpu_usage_pct or 0 for host in estate.hosts}
     return replace(
         estate,
         vms=[
@@ -160,7 +160,7 @@ def test_hosts_are_as_busy_and_as_full_as_measured(form: str, system: str, threa
     changed = FORMS[form](estate)
     simulated = _simulated(changed)
     hosts = {host.name: host for host in estate.hosts}
-    cpu = {name: round(found["usage_pct"] - (hosts[name].usage_pct or 0), 2) for name, found in simulated.items()}
+    cpu = {name: round(found["usage_pct"] - (hosts[name].cpu_usage_pct or 0), 2) for name, found in simulated.items()}
     allowed = MOST_POINTS["linux" if system.startswith("Linux") else "esxi", threads]
     assert max(map(abs, cpu.values())) <= allowed, cpu
     if all(host.memory_usage_pct is not None for host in changed.hosts):

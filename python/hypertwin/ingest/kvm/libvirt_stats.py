@@ -118,7 +118,7 @@ def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[
     busy = dict(_cpu(before, after)).get("utilization_pct")
     if busy is not None:
         usage = linux_host.usage_pct(busy / 100, threads_per_core)
-        found |= {"usage_pct": usage, "over_s": _seconds(before, after)}
+        found |= {"cpu_usage_pct": usage, "over_s": _seconds(before, after)}
     return found | {"at": iso(after.time)} if any(value is not None for value in found.values()) else {}
 
 

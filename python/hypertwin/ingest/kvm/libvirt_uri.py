@@ -382,17 +382,10 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
     for site, first, last in zip(sites, before, after, strict=True):
         told = site.told
         hosts.append(
-            Host(
+            told.host(
                 site.name,
-                told.sockets,
-                told.cores_per_socket,
-                told.threads_per_core,
-                told.memory_bytes,
-                clock_hz=told.clock_hz,
                 hypervisor=site.hypervisor,
-                numa_nodes=told.numa_nodes,
                 cluster=site.target.cluster,
-                cpu_model=told.cpu_model,
                 **libvirt_stats.host_measured(first, last, told.threads_per_core),
             )
         )
@@ -415,7 +408,7 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
                 vm = replace(vm, demand=demand, **libvirt_stats.domain_measured(first, last, domain.name))
             vms.append(vm)
         notes.host(site.name, *_assumed(site, version))
-        if hosts[-1].usage_pct is not None and told.threads_per_core > 1:
+        if hosts[-1].cpu_usage_pct is not None and told.threads_per_core > 1:
             notes.host(site.name, linux_host.BUSY_THREADS)
         for each in site.assumed:
             notes.vm(each.subject, each.text)

@@ -17,7 +17,7 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Datastore, VirtualDisk, Vm
+from hypertwin.ingest.inventory import Datastore, Host, VirtualDisk, Vm
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.kvm.linux_host import Numbering, Place
 from hypertwin.ingest.outside import Source
@@ -72,6 +72,11 @@ class HostTold:
     clock_hz: float | None = None
     cpu_model: str | None = None
     assumed: tuple[str, ...] = ()
+
+    def host(self, name: str, **more: Any) -> Host:
+        """Return the host of an inventory, with more of its fields."""
+        topology = self.sockets, self.cores_per_socket, self.threads_per_core, self.memory_bytes
+        return Host(name, *topology, self.clock_hz, numa_nodes=self.numa_nodes, cpu_model=self.cpu_model, **more)
 
 
 @dataclass(frozen=True)

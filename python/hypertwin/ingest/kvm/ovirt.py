@@ -177,7 +177,7 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, i
         datacenter=cluster.datacenter if cluster is not None else None,
         numa_nodes=numa_nodes,
         cpu_model=name(cpu) or None,
-        usage_pct=usage,
+        cpu_usage_pct=usage,
         memory_usage_pct=100 * used / total if total and used is not None and 0 <= used <= total else None,
         in_maintenance="maintenance" in text(entity.get("status")).lower(),
     )

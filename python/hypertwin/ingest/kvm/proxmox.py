@@ -323,14 +323,14 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, notes: Import
     used = json_fields.whole(resource.get("mem")) if used is None else used
     busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
     usage = _usage(proxmox_series.series(answers.get(f"nodes/{resource.get('node')}/{SERIES}")), busy, cpus, threads)
-    if "usage_p95_pct" in usage and (peak := _peak(f"nodes/{resource.get('node')}", answers)) is not None:
+    if "cpu_p95_pct" in usage and (peak := _peak(f"nodes/{resource.get('node')}", answers)) is not None:
         most = linux_host.usage_pct(peak / cpus, threads)
-        usage["usage_peak_pct"] = None if most is None else max(most, usage["usage_p95_pct"] or 0.0)
-    if usage["usage_pct"] is None:
+        usage["cpu_peak_pct"] = None if most is None else max(most, usage["cpu_p95_pct"] or 0.0)
+    if usage["cpu_usage_pct"] is None:
         notes.missing("cpu of nodes", "CPU usage of hosts")
     elif threads > 1:
         notes.host(name, linux_host.BUSY_THREADS)
-        if (usage.get("usage_p95_pct") or usage["usage_pct"]) > SHARED_CORES_FROM_PCT:
+        if (usage.get("cpu_p95_pct") or usage["cpu_usage_pct"]) > SHARED_CORES_FROM_PCT:
             text = (
                 f"busy above {SHARED_CORES_FROM_PCT}%: its threads share cores, so demand of its VMs can be overstated"
             )
@@ -356,9 +356,9 @@ def _usage(series: Series | None, busy: float | None, cpus: int, threads: int) -
     shares = [] if series is None else [linux_host.usage_pct(used / cpus, threads) for used in series.used]
     valid = [share for share in shares if share is not None]
     if series is None or not valid:
-        return {"usage_pct": linux_host.usage_pct(busy, threads)}
+        return {"cpu_usage_pct": linux_host.usage_pct(busy, threads)}
     mean, p95, _ = figures(valid)
-    return {"usage_pct": mean, "usage_p95_pct": p95, **series.span}
+    return {"cpu_usage_pct": mean, "cpu_p95_pct": p95, **series.span}
 
 
 def _topology(info: Fields, cpus: int, name: str, notes: ImportNotes) -> tuple[int, int, int]:

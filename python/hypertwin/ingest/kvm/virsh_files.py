@@ -205,16 +205,7 @@ def _host(folder: Folder, taken: set[str]) -> Site:
             Source(where).at("topology").lacks(
                 "no memory", "NUMA cells with memory, or virsh nodeinfo beside it", COMMANDS
             )
-        host = Host(
-            "",
-            told.sockets,
-            told.cores_per_socket,
-            told.threads_per_core,
-            told.memory_bytes,
-            clock_hz=told.clock_hz,
-            numa_nodes=told.numa_nodes,
-            cpu_model=told.cpu_model,
-        )
+        host = told.host("")
         numbering = told.numbering
         notes.host("", *([under] if under else []), *told.assumed)
     name = outside.name(folder.path.resolve().name) or "host"

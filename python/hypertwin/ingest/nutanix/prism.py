@@ -393,17 +393,17 @@ class _Prism:
         measured, stats = self.answers.usage.get(text(entity.get("uuid"))), below(entity, "stats")
         cpu, memory = (_millionths(stats, f"hypervisor_{each}_usage_ppm") for each in ("cpu", "memory"))
         span = number(stats.get("hypervisor_timespan_usecs"))
-        found: dict[str, Any] = {"usage_pct": cpu, "memory_usage_pct": memory}
+        found: dict[str, Any] = {"cpu_usage_pct": cpu, "memory_usage_pct": memory}
         if cpu is not None and span is not None and 0 < span < 1e12:
             found["over_s"] = span / 1e6
         if measured is not None and measured.memory_ppm is not None:
             found["memory_usage_pct"] = measured.memory_ppm / 1e4
         if measured is not None and measured.series is not None:
             mean, p95, _ = figures([100 * share for share in measured.series.used])
-            found |= {"usage_pct": mean, "usage_p95_pct": p95, **measured.series.span}
+            found |= {"cpu_usage_pct": mean, "cpu_p95_pct": p95, **measured.series.span}
         elif measured is not None and measured.cpu_ppm is not None:
-            found |= {"usage_pct": measured.cpu_ppm / 1e4, "counter": measured.counter}
-        if found["usage_pct"] is None:
+            found |= {"cpu_usage_pct": measured.cpu_ppm / 1e4, "counter": measured.counter}
+        if found["cpu_usage_pct"] is None:
             self.lacks("usage")
         return found
 

@@ -188,7 +188,7 @@ def _as_work(
 
 
 def _used_hz(host: ScenarioHost) -> float | None:
-    used = plausible_pct(host.source.usage_pct)
+    used = plausible_pct(host.source.cpu_usage_pct)
     return None if used is None else used / 100 * host.capacity_hz
 
 

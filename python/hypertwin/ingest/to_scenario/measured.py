@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import fields
 from typing import Any
 
 from hypertwin.files.yaml_writing import Quoted
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Cluster, Demand, Host, Vm
 from hypertwin.ingest.to_scenario.yaml_text import MOST_PCT, memory_size
+from hypertwin.members import MeasuredCluster, MeasuredHost, MeasuredVm
 
 MOST_BYTES = 1000 * 2**50
-MOST_MHZ = 1e12
+MAXIMA = {"_mhz": 1e12, "_pct": MOST_PCT, "ready_pct": 100.0}
+"""Maximum by field, or by the unit at the end of its name."""
 LEAST_SECONDS = 0.001
 MOST_SECONDS = 3650 * 86_400
 MOST_SNAPSHOTS = 100_000
 MOST_COUNTER = 200
 """Maximum characters of the name of a counter."""
+Measured = type[MeasuredHost | MeasuredVm | MeasuredCluster]
 _ISO_8601 = re.compile(
     r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
     r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?\Z"
@@ -27,41 +31,30 @@ _ISO_8601 = re.compile(
 
 def of_host(host: Host) -> dict[str, Any]:
     """Return the measurements of a host, or an empty dict without any."""
-    measured = _when(host.at, host.over_s, host.counter)
-    for key, pct in (
-        ("cpu_usage_pct", host.usage_pct),
-        ("cpu_p95_pct", host.usage_p95_pct),
-        ("cpu_peak_pct", host.usage_peak_pct),
-        ("memory_usage_pct", host.memory_usage_pct),
-    ):
-        measured |= _number(key, pct, MOST_PCT)
-    measured |= _bytes("ballooned", host.ballooned_bytes) | _bytes("swapped", host.swapped_bytes)
-    return _unless_only_when(measured)
+    return _unless_only_when(_written(MeasuredHost, host))
 
 
 def of_vm(vm: Vm) -> dict[str, Any]:
     """Return the measurements of a VM, or an empty dict without any."""
-    measured: dict[str, Any] = {}
-    demand = vm.demand
-    if demand is not None:
-        measured = _when(demand.at, demand.over_s, demand.counter) | _cpu(demand)
-    measured |= _number("ready_pct", vm.ready_pct, 100)
-    for key, size in (
-        ("memory_consumed", vm.memory_consumed_bytes),
-        ("memory_active", vm.memory_active_bytes),
-        ("ballooned", vm.ballooned_bytes),
-        ("swapped", vm.swapped_bytes),
-    ):
-        measured |= _bytes(key, size)
-    in_guest = _bytes("storage_in_guest", vm.storage_in_guest_bytes)
-    return _unless_only_when(measured | storage_of(vm) | in_guest | _snapshots(vm))
+    return _unless_only_when(_written(MeasuredVm, vm.demand, vm) | _snapshots(vm))
 
 
 def of_cluster(cluster: Cluster) -> dict[str, Any]:
     """Return the measurements of a cluster's VMs together, or an empty dict without any."""
-    measured = _when(cluster.at, cluster.over_s, cluster.counter) | _cpu(cluster)
-    measured |= _bytes("memory_consumed", cluster.memory_consumed_bytes)
-    return _unless_only_when(measured | _bytes("memory_consumed_peak", cluster.memory_consumed_peak_bytes))
+    return _unless_only_when(_written(MeasuredCluster, cluster))
+
+
+def _written(kind: Measured, *parts: Host | Vm | Cluster | Demand | None) -> dict[str, Any]:
+    """Return the keys for the fields of a kind of measurements, each from the part that has the field."""
+    names = [each.name for each in fields(kind)]
+    values = {name: getattr(part, name) for part in parts for name in names if hasattr(part, name)}
+    found = _when(values.get("at"), values.get("over_s"), values.get("counter"))
+    for name, value in values.items():
+        if name.endswith("_bytes"):
+            found |= _bytes(name.removesuffix("_bytes"), value)
+        elif (most := MAXIMA.get(name, MAXIMA.get(name[-4:]))) is not None:
+            found |= _number(name, value, most)
+    return found
 
 
 def storage_of(vm: Vm) -> dict[str, Any]:
@@ -85,18 +78,13 @@ def _snapshots(vm: Vm) -> dict[str, Any]:
     return found | ({"oldest_snapshot": oldest} if oldest else {})
 
 
-def _cpu(of: Demand | Cluster) -> dict[str, Any]:
-    mean, p95 = _number("cpu_mhz", of.cpu_mhz, MOST_MHZ), _number("cpu_p95_mhz", of.cpu_p95_mhz, MOST_MHZ)
-    return mean | p95 | _number("cpu_peak_mhz", of.cpu_peak_mhz, MOST_MHZ)
-
-
-def _when(at: str | None, over_s: float | None, counter: str) -> dict[str, Any]:
+def _when(at: str | None, over_s: float | None, counter: str | None) -> dict[str, Any]:
     moment = _moment(at)
     when: dict[str, Any] = {"at": moment} if moment else {}
     if over_s is not None and LEAST_SECONDS <= over_s <= MOST_SECONDS:
         when["over"] = f"{round(over_s, 3):.12g} s"
-    if outside.name(counter):
-        when["counter"] = Quoted(outside.name(counter)[:MOST_COUNTER])
+    if named := outside.name(counter or ""):
+        when["counter"] = Quoted(named[:MOST_COUNTER])
     return when
 
 

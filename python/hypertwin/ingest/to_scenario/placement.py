@@ -102,7 +102,7 @@ def _spread(
     """Return the number of each VM that fits a host, with that host. `there` has the VMs by key of their host."""
     residents = [(each.vm, host.key) for host in hosts for each in there[host.key]]
     every = [*vms, *(vm for vm, _ in residents)]
-    usage = _used([plausible_pct(host.source.usage_pct) for host in hosts])
+    usage = _used([plausible_pct(host.source.cpu_usage_pct) for host in hosts])
     filled = _used([plausible_pct(host.source.memory_usage_pct) for host in hosts])
     rooms = [
         _Room(host, host.capacity_hz * (usage or [1.0] * len(hosts))[number], host.memory_bytes * part)

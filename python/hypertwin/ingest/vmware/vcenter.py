@@ -281,7 +281,7 @@ class Reader:
             ),
             evc=text(values.get("summary.currentEVCModeKey")),
             evc_most=text(values.get("summary.maxEVCModeKey")),
-            usage_pct=100e6 * used_mhz / (cores * clock_hz)
+            cpu_usage_pct=100e6 * used_mhz / (cores * clock_hz)
             if used_mhz is not None and clock_hz and connected
             else None,
             memory_usage_pct=100 * used_mb * MIB / memory if used_mb is not None and connected else None,

@@ -695,8 +695,8 @@ def test_what_was_measured_of_a_host_and_a_domain():
     before, after = sample(0, db=stats(0, 0, 0)), sample(4, db=stats(4, 0.25, 0.1, **memory))
     found = libvirt_stats.host_measured(before, after, 2)
     # a quarter of the time of two threads a core is half of that of the cores; half of the memory is free
-    assert found == {"usage_pct": 50, "memory_usage_pct": 50, "over_s": 4, "at": "2026-01-01T00:00:00Z"}
-    assert libvirt_stats.host_measured(before, after, 1)["usage_pct"] == 25
+    assert found == {"cpu_usage_pct": 50, "memory_usage_pct": 50, "over_s": 4, "at": "2026-01-01T00:00:00Z"}
+    assert libvirt_stats.host_measured(before, after, 1)["cpu_usage_pct"] == 25
     after.memory["buffers"], after.memory["cached"] = 2**17, 2**17  # type: ignore[index]
     assert libvirt_stats.host_measured(before, after, 2)["memory_usage_pct"] == 25, "without what is cached"
     assert libvirt_stats.domain_measured(before, after, "db") == {

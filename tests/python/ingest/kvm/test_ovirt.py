@@ -109,9 +109,9 @@ def test_a_cluster(read):
     assert (first.name, first.cluster, first.datacenter) == ("node1", "Prod", "Default")
     assert (first.sockets, first.cores_per_socket, first.threads_per_core) == (2, 12, 2)
     assert (first.memory_bytes, first.clock_hz) == (512 * GIB, 2.6e9)
-    assert (first.usage_pct, first.memory_usage_pct) == (pytest.approx(40), 25)
+    assert (first.cpu_usage_pct, first.memory_usage_pct) == (pytest.approx(40), 25)
     assert (first.in_maintenance, second.in_maintenance) == (False, True)
-    assert (second.usage_pct, second.memory_usage_pct) == (None, None)
+    assert (second.cpu_usage_pct, second.memory_usage_pct) == (None, None)
     db, web, old = found.vms
     assert (db.vcpus, db.cores_per_socket, db.memory_bytes, db.host) == (8, 4, 64 * GIB, "node1")
     assert (db.shares, web.shares) == (2000, 1000)
@@ -155,7 +155,7 @@ def test_xml_as_the_engine_writes_it(tmp_path):
     found = sources.read([str(tmp_path / "answer")])
     (host,) = found.hosts
     assert (host.name, host.sockets, host.cores_per_socket, host.threads_per_core) == ("node & co", 1, 16, 2)
-    assert (host.memory_bytes, host.cpu_model, host.usage_pct) == (128 * GIB, "AMD EPYC 7302P", 50)
+    assert (host.memory_bytes, host.cpu_model, host.cpu_usage_pct) == (128 * GIB, "AMD EPYC 7302P", 50)
     assert host.in_maintenance
     told = ovirt_xml.answer(ENGINE.encode(), tmp_path, "")["host"][0]
     assert told["link"] == [

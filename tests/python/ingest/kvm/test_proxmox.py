@@ -138,7 +138,7 @@ def test_a_cluster(read):
     assert host.memory_bytes == 270_000_000_000
     assert host.hypervisor == "Linux 6.8.12-4-pve (pve-manager/8.3.0)"
     assert host.cluster == "lab"
-    assert host.usage_pct == pytest.approx(42), "21 % of 48 threads are the time of 42 % of 24 cores"
+    assert host.cpu_usage_pct == pytest.approx(42), "21 % of 48 threads are the time of 42 % of 24 cores"
     assert host.memory_usage_pct == pytest.approx(30)
     assert found.clusters == [Cluster("lab", ha=True, restarts_by="proxmox")]
     assert found.unused == []
@@ -238,7 +238,7 @@ def test_usage_of_a_node(read, status, node, usage, memory):
     answers["/nodes/pve1/status"] = {**STATUS, **status}
     answers["/cluster/resources"][0] |= node
     host = read(answers).hosts[0]
-    assert host.usage_pct == (None if usage is None else pytest.approx(usage))
+    assert host.cpu_usage_pct == (None if usage is None else pytest.approx(usage))
     assert host.memory_usage_pct == (None if memory is None else pytest.approx(memory))
 
 
@@ -304,7 +304,7 @@ def test_maxima_of_a_month_are_the_peak(read):
     (db,) = [vm for vm in found.vms if vm.name == "db"]
     assert db.demand.cpu_peak_mhz == pytest.approx(0.9 * 12 * 2500)
     host = found.hosts[0]
-    assert host.usage_peak_pct > host.usage_p95_pct > host.usage_pct
+    assert host.cpu_peak_pct > host.cpu_p95_pct > host.cpu_usage_pct
     answers["/nodes/pve1/qemu/100/rrddata-max"] = _month(1_800, [0.01, 0.02], 12)
     (db,) = [vm for vm in read(answers).vms if vm.name == "db"]
     assert db.demand.cpu_peak_mhz == db.demand.cpu_p95_mhz, "no peak is below what was used on average"

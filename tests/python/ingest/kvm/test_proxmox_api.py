@@ -70,7 +70,7 @@ def test_a_month_is_asked_of_guests_that_run_only(tmp_path: Path) -> None:
     assert asked == {
         f"{path.strip('/')}/rrddata?timeframe=month&cf={of}" for path in on | nodes for of in ("AVERAGE", "MAX")
     }
-    assert all(host.usage_p95_pct is not None and host.over_s for host in live.hosts)
+    assert all(host.cpu_p95_pct is not None and host.over_s for host in live.hosts)
     same(live, of_dump(found))
     assert all(vm.demand is not None and vm.demand.over_s for vm in live.vms if vm.powered_on)
 

@@ -151,10 +151,10 @@ def test_prism_element(read):
     assert (first.name, first.cluster, first.hypervisor) == ("NTNX-A", "PROD", "Nutanix 20190916.276")
     assert (first.sockets, first.cores_per_socket, first.threads_per_core) == (2, 12, 2)
     assert (first.memory_bytes, first.clock_hz) == (512 * GIB, 2.6e9)
-    assert first.usage_pct == pytest.approx(13.606)
+    assert first.cpu_usage_pct == pytest.approx(13.606)
     assert first.memory_usage_pct == pytest.approx(66.6265)
     assert first.over_s == pytest.approx(35.676623)
-    assert (second.usage_pct, second.over_s) == (None, None), "-1 is no share"
+    assert (second.cpu_usage_pct, second.over_s) == (None, None), "-1 is no share"
     db, spare, controller = (next(vm for vm in found.vms if vm.name == name) for name in ("db", "spare", CVM["vmName"]))
     assert (db.vcpus, db.cores_per_socket, db.memory_bytes) == (8, 2, 64 * GIB)
     assert (db.host, db.cluster, db.powered_on, db.guest_os) == ("NTNX-A", "PROD", True, "CentOS")

@@ -111,9 +111,9 @@ def test_fields_of_hosts_vms_and_storage(read) -> None:
         assert (got.memory_bytes, got.clock_hz) == (host.memory_mib * 2**20, host.hardware.clock_mhz * 1e6)
         assert (got.hypervisor, got.cluster, got.cpu_model) == ("AHV 10.0.1.4", host.cluster, host.hardware.cpu_model)
         assert (got.in_maintenance, got.over_s, got.counter) == (False, 345_600, "hypervisorCpuUsagePpm, means of 1 h")
-        assert got.usage_pct == pytest.approx(host.cpu_pct, rel=1e-4)
-        assert got.usage_p95_pct == pytest.approx(1.5 * host.cpu_pct, rel=1e-4)
-        assert got.usage_peak_pct is None, "the highest mean is no peak"
+        assert got.cpu_usage_pct == pytest.approx(host.cpu_pct, rel=1e-4)
+        assert got.cpu_p95_pct == pytest.approx(1.5 * host.cpu_pct, rel=1e-4)
+        assert got.cpu_peak_pct is None, "the highest mean is no peak"
         assert got.memory_usage_pct == pytest.approx(host.memory_pct, rel=1e-4)
         cvm = of(found, f"NTNX-{host.name}-CVM")
         assert (cvm.vcpus, cvm.memory_bytes, cvm.host) == (nutanix.CVM_VCPUS, nutanix.CVM_GIB * GIB, host.name)
@@ -365,7 +365,7 @@ def test_the_statistics_of_a_host_can_be_known_by_their_address(read) -> None:
     for path, data in answers.items():
         if "/stats/clusters/" in path:
             del data["extId"]
-    assert all(host.usage_pct is not None for host in read(answers).hosts)
+    assert all(host.cpu_usage_pct is not None for host in read(answers).hosts)
 
 
 # ---- the published fields

@@ -63,7 +63,7 @@ def test_the_published_export() -> None:
     assert (host.sockets, host.cores_per_socket, host.threads_per_core) == (2, 16, 2)
     assert host.memory_bytes == 261_797 * 2**20
     assert host.clock_hz == 2_295e6
-    assert host.usage_pct == 14
+    assert host.cpu_usage_pct == 14
     # this export has no ESX Version; vCenter's is what is left
     assert host.hypervisor == "VMware ESXi 8.0.3"
     assert "vHost/ESX Version" in {gap.what for gap in inventory.gaps}

@@ -51,7 +51,7 @@ def test_hosts_have_what_was_measured(whole: tuple[Tabs, Inventory]) -> None:
     assert len(inventory.hosts) == sum(cluster.hosts for cluster in CLUSTERS)
     for row, host in zip(tabs["vHost"], inventory.hosts, strict=True):
         assert (host.cluster, host.datacenter) == (row["Cluster"], row["Datacenter"])
-        assert (host.usage_pct, host.memory_usage_pct) == (row["CPU usage %"], row["Memory usage %"])
+        assert (host.cpu_usage_pct, host.memory_usage_pct) == (row["CPU usage %"], row["Memory usage %"])
         assert host.ballooned_bytes == row["VM Memory Ballooned"] * MIB
         assert host.swapped_bytes == row["VM Memory Swapped"] * MIB
         assert (host.processors, host.cpu_model) == (row["# CPU"], row["CPU Model"])
@@ -60,7 +60,7 @@ def test_hosts_have_what_was_measured(whole: tuple[Tabs, Inventory]) -> None:
         assert (host.at, host.over_s) == ("2026-06-01T08:00:00", None)
     assert {host.power_policy for host in inventory.hosts if host.cluster == "General"} == {"balanced"}
     assert {host.power_policy for host in inventory.hosts if host.cluster == "Edge"} == {"high-performance"}
-    assert max(host.usage_pct or 0 for host in inventory.hosts) == 100
+    assert max(host.cpu_usage_pct or 0 for host in inventory.hosts) == 100
 
 
 def test_vms_have_what_was_measured(whole: tuple[Tabs, Inventory]) -> None:
@@ -235,7 +235,7 @@ def test_without_tabs_of_vms_there_is_still_the_rest(tmp_path: Path) -> None:
     vm = next(vm for vm in found.vms if vm.powered_on)
     assert (vm.demand, vm.memory_consumed_bytes, vm.snapshots) == (None, None, None)
     assert vm.memory_active_bytes is not None  # vInfo has it as well
-    assert found.hosts[0].usage_pct is not None
+    assert found.hosts[0].cpu_usage_pct is not None
 
 
 def test_what_vinfo_does_not_say_other_tabs_do(tmp_path: Path) -> None:
@@ -471,7 +471,7 @@ def test_a_host_in_several_rows_is_one(tmp_path: Path) -> None:
 
     found = changed(tmp_path, change)
     assert len(found.hosts) == 2
-    assert (found.hosts[0].usage_pct == 99, found.hosts[0].evc_most) == (False, "amd-milan")
+    assert (found.hosts[0].cpu_usage_pct == 99, found.hosts[0].evc_most) == (False, "amd-milan")
     assert any("several rows" in each.text for each in found.assumptions)
 
 
@@ -542,11 +542,11 @@ def test_odd_cells_give_a_plausible_inventory(odd: object, tmp_path: Path) -> No
     _is_plausible(host, vm)
     assert len(found.hosts) == 2
     assert len(found.vms) == len(tabs["vInfo"])
-    assert found.hosts[1].usage_pct is not None
+    assert found.hosts[1].cpu_usage_pct is not None
 
 
 def _is_plausible(host: Host, vm: Vm) -> None:
-    for share in (host.usage_pct, host.memory_usage_pct):
+    for share in (host.cpu_usage_pct, host.memory_usage_pct):
         assert share is None or 0 <= share <= 1_000
     assert vm.ready_pct is None or 0 <= vm.ready_pct <= 100
     for size in (
@@ -573,9 +573,9 @@ def test_exports_of_the_same_hosts_are_a_series(tmp_path: Path) -> None:
     assert found.hosts[0].evc_most == "amd-genoa"
     usage = [tabs["vHost"][0]["CPU usage %"] for tabs in exports]
     host = found.hosts[0]
-    assert host.usage_pct == pytest.approx(sum(usage) / 3)
-    assert host.usage_p95_pct == pytest.approx(usage[1] + 0.9 * (usage[2] - usage[1]))
-    assert (host.usage_peak_pct, host.over_s, host.at) == (usage[2], 59 * 86_400, "2026-03-01T08:00:00")
+    assert host.cpu_usage_pct == pytest.approx(sum(usage) / 3)
+    assert host.cpu_p95_pct == pytest.approx(usage[1] + 0.9 * (usage[2] - usage[1]))
+    assert (host.cpu_peak_pct, host.over_s, host.at) == (usage[2], 59 * 86_400, "2026-03-01T08:00:00")
     assert host.memory_usage_pct == march["vHost"][0]["Memory usage %"]
     overall = [tabs["vCPU"][0]["Overall"] for tabs in exports]
     demand = found.vms[0].demand
@@ -731,11 +731,11 @@ def test_exports_without_a_time_are_no_series(tmp_path: Path) -> None:
     one, other = (estate([EDGE], load=load, without=("vMetaData",)) for load in (0.5, 1.5))
     found = _series(tmp_path, ("one", one), ("other", other))
     assert (len(found.hosts), found.hosts[0].over_s) == (2, None)
-    assert found.hosts[0].usage_pct == other["vHost"][0]["CPU usage %"]
+    assert found.hosts[0].cpu_usage_pct == other["vHost"][0]["CPU usage %"]
     note = next(each for each in found.assumptions if "exports" in each.subject)
     assert note.subject == "1 of 2 exports of the same hosts"
 
 
 def test_the_same_export_twice_is_one_moment(tmp_path: Path) -> None:
     found = _series(tmp_path, ("one", estate([EDGE])), ("copy", estate([EDGE])))
-    assert (len(found.hosts), found.hosts[0].over_s, found.hosts[0].usage_p95_pct) == (2, None, None)
+    assert (len(found.hosts), found.hosts[0].over_s, found.hosts[0].cpu_p95_pct) == (2, None, None)

@@ -173,7 +173,7 @@ class Export:
             power_policy=power_policy(*(cells.text(row.get(f"policy{part}")) for part in ("", "_name", "_support"))),
             evc=_name(row.get("evc")),
             evc_most=_name(row.get("evc_most")),
-            usage_pct=cells.between(row.get("usage"), 0, MOST_PCT),
+            cpu_usage_pct=cells.between(row.get("usage"), 0, MOST_PCT),
             counter=HOST_COUNTER if row.get("usage") is not None else "",
             memory_usage_pct=cells.between(row.get("memory_usage"), 0, MOST_PCT),
             ballooned_bytes=size(row, "ballooned"),

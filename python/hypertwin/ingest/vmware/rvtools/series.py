@@ -110,19 +110,19 @@ def _hosts_over_time(moments: Sequence[_Moment]) -> list[Host]:
     usage: dict[str, dict[float, float]] = defaultdict(dict)
     for moment in moments:
         for host in moment.hosts:
-            if host.usage_pct is not None:
-                usage[host.name.casefold()][moment.seconds] = host.usage_pct
+            if host.cpu_usage_pct is not None:
+                usage[host.name.casefold()][moment.seconds] = host.cpu_usage_pct
 
     def over_time(host: Host) -> Host:
         over = usage[host.name.casefold()]
-        if host.usage_pct is None or len(over) < 2:
+        if host.cpu_usage_pct is None or len(over) < 2:
             return host
         mean, p95, peak = figures(list(over.values()))
         return replace(
             host,
-            usage_pct=mean,
-            usage_p95_pct=p95,
-            usage_peak_pct=peak,
+            cpu_usage_pct=mean,
+            cpu_p95_pct=p95,
+            cpu_peak_pct=peak,
             over_s=max(over) - min(over),
             counter=f"{host.counter} of {len(over)} exports",
         )
