@@ -179,12 +179,12 @@ $ hypertwin import
 ```
 """
 PRINTED = {
-    "capacity a.yaml": "4 VMs fit.\nnot shown\n  vm   CPU %\n  app      5\n  db      12\n  web      9\n",
+    "capacity a.yaml": "14 VMs fit.\nnot shown\n  vm   CPU %\n  app      5\n  db      12\n  web      9\n",
     "diagnose b.csv": "no problem\n",
     "size": "24 vCPUs\n",
 }
 BLESSED = (
-    PAGE.replace("3 VMs", "4 VMs").replace("db       7", "db      12").replace("web  10000", "web      9")
+    PAGE.replace("3 VMs", "14 VMs").replace("db       7", "db      12").replace("web  10000", "web      9")
 ).replace("16 vCPUs", "24 vCPUs")
 
 

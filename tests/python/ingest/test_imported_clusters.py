@@ -329,6 +329,13 @@ def test_what_was_measured_is_kept_and_nothing_else_is_called_so() -> None:
     assert data["vms"]["silent"]["workload"] == "divided"
 
 
+def test_measurements_that_no_scenario_has_are_left_out() -> None:
+    hosts = _hosts("esx1", cpu_usage_pct=1_001.0, memory_usage_pct=50.0)
+    data, _ = _made(hosts, [replace(VM, host="esx1", ready_pct=101.0, demand=Demand(2e12), swapped_bytes=0)])
+    assert data["hosts"]["esx1"]["measured"] == {"memory_usage_pct": 50}
+    assert data["vms"]["db"]["measured"] == {"swapped": "0 B"}
+
+
 def test_what_is_off_and_where_disks_are() -> None:
     facts = SourceVm(firmware="efi", cpu_affinity=False, disks=(SourceDisk(capacity_bytes=GIB, path=""),))
     off = replace(VM, name="old (1)", powered_on=False, host="esx1", storage_provisioned_bytes=5 * GIB)
