@@ -104,12 +104,7 @@ fn what_storage_takes_of_a_nodes_memory_is_no_vms() {
         (full.hosts["h-1"].memory_pct, full.hosts["h-2"].memory_pct),
         (110.0, 20.0)
     );
-    let away = full.vms["v"]
-        .reclaimed
-        .as_ref()
-        .expect("its host is short")
-        .swapped_bytes
-        / f64::from(1 << 30);
+    let away = full.vms["v"].memory.as_ref().expect("its host is short").swapped_bytes / f64::from(1 << 30);
     assert!((10.0..13.0).contains(&away), "{away} GiB");
     let said = support::report(&text(json!({"hypervisor_memory": "5 GiB"}), &pool), 1);
     assert_eq!(said.hosts["h-1"].memory_pct, 95.0);

@@ -130,7 +130,7 @@ fn a_copy_takes_as_long_as_its_read_its_write_and_the_guest_between() {
     for (from, to) in [("san", "pool"), ("pool", "san"), ("san", "other"), ("pool", "pool")] {
         let report = report(&base(from, to, one.clone()));
         let vm = of(&report);
-        let part = |io: &Option<hypertwin_engine::IoReport>| io.as_ref().unwrap().latency_ms.mean.unwrap();
+        let part = |io: &Option<hypertwin_engine::IosReport>| io.as_ref().unwrap().latency_ms.mean.unwrap();
         let (reads, writes) = (part(&vm.read), part(&vm.write));
         assert!(
             reads > 1.0 && writes > 1.0,

@@ -66,7 +66,7 @@ fn quiet(vm: &mut VmReport) {
     all.into_iter().for_each(|figure| *figure = 0.0);
     vm.throughput_per_s = 10.0;
     (vm.response_ms.mean, vm.response_ms.p50, vm.response_ms.p99) = (Some(10.0), Some(8.0), Some(50.0));
-    (vm.reclaimed, vm.io_latency_ms) = (None, None);
+    (vm.memory, vm.io_latency_ms) = (None, None);
 }
 
 type Change = fn(&mut PointReport);

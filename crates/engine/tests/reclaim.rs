@@ -67,7 +67,7 @@ fn a_vcpu_waits_for_what_is_away_as_long_as_the_device_takes() {
         // a burst of 10 ms uses 100 pages; a read keeps a channel busy for 90 us
         let faults_s = 100.0 * share_away * (90.0 + latency_us) / 1e6;
         near(vm.throughput_per_s, 1.0 / (0.01 + faults_s), 0.03, "throughput");
-        let memory = vm.reclaimed.as_ref().expect("it is limited");
+        let memory = vm.memory.as_ref().expect("it is limited");
         near(
             memory.swap_wait_pct,
             100.0 * faults_s / (0.01 + faults_s),
@@ -128,7 +128,7 @@ fn pages_are_used_by_cpu_time_of_the_host() {
             "50 reads of 90 us",
         );
         let vm = &point(compressed, 100).vms["a"];
-        let away = vm.reclaimed.as_ref().expect("it is limited").compressed_bytes / (2.0 * GIB);
+        let away = vm.memory.as_ref().expect("it is limited").compressed_bytes / (2.0 * GIB);
         assert!(away > 0.05, "{reference}: {away} of its pages are compressed");
         let work_s = 0.01 + 100.0 * away * 20e-6;
         near(
@@ -146,7 +146,7 @@ fn a_guest_pages_itself_what_its_balloon_took_and_its_vcpu_is_free_meanwhile() {
     let point = simulate(machine("esxi-8.0", "64 GiB", json!({})), vms);
     let (vm, faults_s) = (&point.vms["a"], 50.0 * 90e-6);
     near(vm.throughput_per_s, 1.0 / (0.01 + faults_s), 0.03, "throughput");
-    let memory = vm.reclaimed.as_ref().expect("it is limited");
+    let memory = vm.memory.as_ref().expect("it is limited");
     near(memory.ballooned_bytes, GIB, 0.01, "ballooned");
     assert_eq!((memory.swapped_bytes, memory.swap_wait_pct), (0.0, 0.0));
     near(
@@ -163,7 +163,7 @@ fn compressed_pages_cost_cpu_and_occupy_half() {
         "memory": "2 GiB", "memory_limit": "1.9 GiB", "balloon": false, "memory_compressible_pct": 100,
     }))});
     let point = simulate(machine("esxi-8.0", "64 GiB", json!({})), vms);
-    let memory = point.vms["a"].reclaimed.as_ref().expect("it is limited");
+    let memory = point.vms["a"].memory.as_ref().expect("it is limited");
     near(memory.compressed_bytes, 0.2 * GIB, 0.05, "twice of what is lacking");
     near(
         memory.granted_bytes + memory.compressed_bytes / 2.0,
@@ -193,7 +193,7 @@ fn shares_reservations_and_use_decide_who_gives() {
         let host = point.hosts["h"].memory.as_ref().expect("it is short");
         assert!(host.min_free_bytes > 0.0 && host.overcommit_pct > 20.0);
         ["a", "b"].map(|name| {
-            let memory = point.vms[name].reclaimed.as_ref().expect("it is short");
+            let memory = point.vms[name].memory.as_ref().expect("it is short");
             near(
                 memory.target_bytes,
                 memory.consumed_bytes,
@@ -221,12 +221,12 @@ fn shares_reservations_and_use_decide_who_gives() {
 fn zeros_are_shared_before_anything_else_is_taken() {
     let vms = json!({"a": vm(1, "busy", json!({"count": 2, "memory": "40 GiB", "memory_zero_pct": 30}))});
     let point = simulate(machine("esxi-8.0", "64 GiB", json!({})), vms.clone());
-    let memory = point.groups["a"].reclaimed.as_ref().expect("it is short");
+    let memory = point.groups["a"].memory.as_ref().expect("it is short");
     near(memory.shared_bytes, 24.0 * GIB, 1e-3, "shared");
     assert_eq!(memory.ballooned_bytes + memory.swapped_bytes, 0.0);
     // KSM is off
     let point = simulate(machine("linux-6.12", "64 GiB", json!({})), vms);
-    let memory = point.groups["a"].reclaimed.as_ref().expect("it is short");
+    let memory = point.groups["a"].memory.as_ref().expect("it is short");
     assert!(memory.shared_bytes == 0.0 && memory.swapped_bytes > 15.0 * GIB);
 }
 
@@ -242,7 +242,7 @@ fn linux_swaps_idle_pages_first_and_balloons_only_where_asked_to() {
         json!({"a": vm})
     };
     let swapping = simulate(machine("linux-6.12", "64 GiB", json!({})), vms(json!({})));
-    let memory = swapping.groups["a"].reclaimed.as_ref().expect("it is short");
+    let memory = swapping.groups["a"].memory.as_ref().expect("it is short");
     assert!(memory.swapped_bytes > 16.0 * GIB && memory.ballooned_bytes == 0.0);
     // what is idle is not missed
     near(swapping.vms["a-1"].throughput_per_s, 100.0, 0.01, "throughput");
@@ -250,7 +250,7 @@ fn linux_swaps_idle_pages_first_and_balloons_only_where_asked_to() {
         machine("linux-6.12", "64 GiB", json!({})),
         vms(json!({"balloon": true})),
     );
-    let memory = asked.groups["a"].reclaimed.as_ref().expect("it is short");
+    let memory = asked.groups["a"].memory.as_ref().expect("it is short");
     // up to 80 % of the host
     near(memory.ballooned_bytes, (80.0 - 0.8 * 64.0) * GIB, 0.01, "ballooned");
 }
@@ -290,10 +290,7 @@ fn there_is_a_cliff_where_memory_no_longer_fits_and_none_before() {
         let busy = json!({"arrivals": {"closed": {"population": 4}}, "cpu": {"mean": "10 ms"}});
         let vms = json!({"a": vm(16, "busy", json!({"count": 13, "memory": format!("{memory} GiB")}))});
         let point = report(&scenario(host, vms, json!({"busy": busy}), "1 s", "500 ms"), 1);
-        (
-            point.groups["a"].throughput_per_s,
-            point.groups["a"].reclaimed.is_some(),
-        )
+        (point.groups["a"].throughput_per_s, point.groups["a"].memory.is_some())
     };
     let (roomy, is_short) = throughput(32);
     assert!(!is_short);

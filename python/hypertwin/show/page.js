@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources aebaba247a4869ff3538940f423eadc5c3a6c523230d9eccbd762b6cdf642948 */
+/* built by `make page` from web/, sources 971d5599e7a6a38994876505356e5c7c7cecbedf0587a1279a22ae56c63ea54d */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

@@ -1,23 +1,33 @@
 //! Memory that is taken from VMs, in reports.
 
 use super::results::Replication;
+use crate::metrics::reports;
 use crate::reclaim::{HostMemoryResult, VmMemoryResult};
 use serde::Serialize;
 
-/// The memory of a host that ever could run short, in a [`HostReport`](super::HostReport).
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct HostMemoryReport {
-    pub state: &'static str,
-    pub free_bytes: f64,
-    pub min_free_bytes: f64,
-    pub ballooned_bytes: f64,
-    pub swapped_bytes: f64,
-    pub compressed_bytes: f64,
-    pub shared_bytes: f64,
-    pub overcommit_pct: f64,
-    pub swap_in_bytes_per_s: f64,
-    pub swap_out_bytes_per_s: f64,
+reports! {
+    /// Memory of a host that was short of memory at any time: means over time, and its worst state.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct HostMemoryReport {
+        /// The worst state that free memory reached, by ESXi's thresholds: high, clear, soft, hard, low. From clear on
+        /// the host shares pages, in soft it balloons VMs, in hard and low it compresses or swaps their pages. Memory
+        /// figures exist only for hosts that can run short of memory.
+        pub state: &'static str as "Literal['high', 'clear', 'soft', 'hard', 'low']" = "Memory state";
+        /// Unused memory of the host.
+        pub free_bytes: f64 = "Memory free", "bytes";
+        /// Memory that ESXi tries to keep free: 6% of the first 4 GiB, 4% of the next 8, 2% of the next 16, and 1%
+        /// of further memory. States are shares of it. On Linux it is the high watermark.
+        pub min_free_bytes: f64 = "Memory minimum", "bytes";
+        pub ballooned_bytes: f64;
+        pub swapped_bytes: f64;
+        pub compressed_bytes: f64;
+        pub shared_bytes: f64;
+        /// Touched memory of VMs with overhead, minus the host's memory for them, in % of the latter. Negative if all
+        /// fits.
+        pub overcommit_pct: f64 = "Memory overcommitted", "%";
+        pub swap_in_bytes_per_s: f64;
+        pub swap_out_bytes_per_s: f64;
+    }
 }
 
 /// What is reported of a host's memory: the means of the replications in which it could run short, if there are any.

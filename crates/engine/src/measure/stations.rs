@@ -3,6 +3,7 @@
 use super::Observed;
 use super::bands;
 use crate::ids::{HostId, Id, WorldId};
+use crate::metrics::reports;
 use crate::ordered::{map_of, sort_by};
 use crate::storage::{Station, StationResult, Sums, Waits};
 use serde::Serialize;
@@ -58,35 +59,51 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
     results
 }
 
-/// A station in a report.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct StationReport {
-    pub members: usize,
-    pub utilization_pct: f64,
-    pub utilization_max_pct: f64,
-    pub queue: f64,
-    pub wait_ms: f64,
-    pub waited_pct: f64,
-    pub throughput_per_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mb_per_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hit_pct: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path_failovers: Option<f64>,
-}
+reports! {
+    /// A station of the I/O path.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct StationReport {
+        /// Number of ports, controllers, disks or queues in the station. Stations are named after a VM group (`-vcpus`,
+        /// `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`), an array
+        /// (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`,
+        /// `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client-network` of the other
+        /// hosts, `-cluster-network` only between its nodes).
+        pub members: usize = "Members";
+        /// Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache, the
+        /// share of its space for written data in use at the end. A port counts its busier direction.
+        pub utilization_pct: f64 = "Utilization", "%";
+        /// Utilization of the busiest member.
+        pub utilization_max_pct: f64 = "Utilization, busiest", "%";
+        /// Mean number of I/Os waiting, at all members together.
+        pub queue: f64 = "In line", "I/Os";
+        /// Mean wait of all I/Os that passed, including those that did not wait. Little's law: waiting I/Os = passed
+        /// per second × wait.
+        pub wait_ms: f64 = "Wait", "ms";
+        /// Share of the I/Os that had to wait.
+        pub waited_pct: f64 = "Waited", "%";
+        /// I/Os, or disk operations, that passed per second. A cache counts writes.
+        pub throughput_per_s: f64 = "Passed", "1/s";
+        /// Payload that passed. Only for ports, networks, and disks of pools.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub mb_per_s: Option<f64> = "Payload", "MB/s";
+        /// Reads that the array's cache answered. Only for caches.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hit_pct: Option<f64> = "Hits", "%";
+        /// I/Os that were sent again because their answer was lost with a port. Only for ports of hosts, if ports fail.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub path_failovers: Option<f64> = "Sent again";
+    }
 
-/// Which station limits, in a report.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct BottleneckReport {
-    pub station: String,
-    pub utilization_pct: f64,
-    pub saturated: bool,
-    pub next_station: Option<String>,
-    pub next_utilization_pct: Option<f64>,
-    pub binding_depth: Option<String>,
+    /// The station that limits I/O, or is nearest to its limit.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct BottleneckReport {
+        pub station: String;
+        pub utilization_pct: f64;
+        pub saturated: bool;
+        pub next_station: Option<String>;
+        pub next_utilization_pct: Option<f64>;
+        pub binding_depth: Option<String>;
+    }
 }
 
 /// The station of a name, which mostly is at `index`.

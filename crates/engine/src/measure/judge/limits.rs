@@ -185,7 +185,7 @@ impl Case<'_> {
             );
             return Some(self.found(LimitKind::Memory, self.name, stalled, text));
         }
-        let waits = self.members.iter().filter_map(|vm| vm.reclaimed.as_ref());
+        let waits = self.members.iter().filter_map(|vm| vm.memory.as_ref());
         let waits = waits.map(|memory| memory.swap_wait_pct).fold(0.0, f64::max);
         bands::SWAP_WAIT.is_beyond(waits).then(|| {
             let text = format!("{} waits {}% of the time for swapped memory", self.name, number(waits));
