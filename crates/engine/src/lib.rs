@@ -75,10 +75,10 @@ pub use islands::Islands;
 pub use measure::judge::judge;
 pub use measure::{
     Allocation, BANDS, BUILD, Band, BottleneckReport, BytesError, ClusterReport, Condition, DeviceSample, DiskSample,
-    FailureReport, HostMemoryReport, HostReport, HostResult, HostSample, HostTimeline, IoResult, IoSums, IosReport,
-    Judgement, Limit, LimitKind, NodeReport, NodeResult, PointReport, Reason, Replication, ResponseReport, Sample,
-    ServiceSample, Severity, Sign, StationReport, Steady, Task, Timeline, TimelineReport, Tone, Verdict, View,
-    VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate, metric_tables,
+    FailureReport, HostReport, HostResult, HostSample, HostTimeline, IoResult, IoSums, IosReport, Judgement, Limit,
+    LimitKind, NodeReport, NodeResult, PointReport, Reason, Replication, ResponseReport, Sample, ServiceSample,
+    Severity, Sign, Steady, Task, Timeline, TimelineReport, Tone, Verdict, View, VmReport, VmResult, VmSample,
+    VmTimeline, WorldSamples, WorldView, aggregate, metric_tables,
 };
 pub use metrics::{Curve, LatencyReport, MetricTable};
 pub use migrating::MigrationFacts;
@@ -90,7 +90,9 @@ pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 pub use product_facts::{HypervisorFacts, PoolFacts};
 pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};
 pub use sampled_run::SampledRun;
-pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};
+pub use storage::{
+    Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationReport, StationResult,
+};
 
 use hypertwin_cluster::Scenario;
 

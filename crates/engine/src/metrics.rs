@@ -76,6 +76,7 @@ macro_rules! typed {
 
 typed! {
     bool: "bool";
+    u8: "int";
     u32: "int";
     u64: "int";
     usize: "int";

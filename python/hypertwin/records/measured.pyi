@@ -469,9 +469,8 @@ class PoolFields:
     stored_gib: float
     """User's data in the pool, without replicas and parity."""
     policies: Sequence[Policy]
-    """If VMs name policies: the data of each policy, and under an empty `policy` the data without a policy.
-    Each has `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity
-    `raw_gib`.
+    """If VMs name policies: the data of each policy, and under `(pool)` the data without a policy. Each has
+    `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity `raw_gib`.
     """
     read_mb_per_s: float
     """Payload that virtual disks read, including cache hits."""

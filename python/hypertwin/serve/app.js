@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 971d5599e7a6a38994876505356e5c7c7cecbedf0587a1279a22ae56c63ea54d */
+/* built by `make page` from web/, sources bf0c2a77fb86b231ca1e8d834bfa03f9023821a015f5758171700202b8482650 */
 /* contains
 @codemirror/commands: Copyright (C) 2018-2021 by Marijn Haverbeke <marijn@haverbeke.berlin> and others
 @codemirror/lang-yaml: Copyright (C) 2024 by Marijn Haverbeke <marijn@haverbeke.berlin> and others

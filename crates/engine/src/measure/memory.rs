@@ -1,43 +1,16 @@
 //! Memory that is taken from VMs, in reports.
 
 use super::results::Replication;
-use crate::metrics::reports;
 use crate::reclaim::{HostMemoryResult, VmMemoryResult};
-use serde::Serialize;
-
-reports! {
-    /// Memory of a host that was short of memory at any time: means over time, and its worst state.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct HostMemoryReport {
-        /// The worst state that free memory reached, by ESXi's thresholds: high, clear, soft, hard, low. From clear on
-        /// the host shares pages, in soft it balloons VMs, in hard and low it compresses or swaps their pages. Memory
-        /// figures exist only for hosts that can run short of memory.
-        pub state: &'static str as "Literal['high', 'clear', 'soft', 'hard', 'low']" = "Memory state";
-        /// Unused memory of the host.
-        pub free_bytes: f64 = "Memory free", "bytes";
-        /// Memory that ESXi tries to keep free: 6% of the first 4 GiB, 4% of the next 8, 2% of the next 16, and 1%
-        /// of further memory. States are shares of it. On Linux it is the high watermark.
-        pub min_free_bytes: f64 = "Memory minimum", "bytes";
-        pub ballooned_bytes: f64;
-        pub swapped_bytes: f64;
-        pub compressed_bytes: f64;
-        pub shared_bytes: f64;
-        /// Touched memory of VMs with overhead, minus the host's memory for them, in % of the latter. Negative if all
-        /// fits.
-        pub overcommit_pct: f64 = "Memory overcommitted", "%";
-        pub swap_in_bytes_per_s: f64;
-        pub swap_out_bytes_per_s: f64;
-    }
-}
 
 /// What is reported of a host's memory: the means of the replications in which it could run short, if there are any.
-pub fn of_host(replications: &[&Replication], host: usize) -> Option<HostMemoryReport> {
+pub fn of_host(replications: &[&Replication], host: usize) -> Option<HostMemoryResult> {
     let all = replications.iter().filter_map(|one| one.hosts[host].reclaimed.as_ref());
     let all: Vec<&HostMemoryResult> = all.collect();
-    let worst = all.iter().map(|one| one.level).max()?;
+    let state = all.iter().map(|one| one.state).max()?;
     let mean = |get: fn(&HostMemoryResult) -> f64| all.iter().map(|one| get(one)).sum::<f64>() / all.len() as f64;
-    Some(HostMemoryReport {
-        state: ["high", "clear", "soft", "hard", "low"][worst as usize],
+    Some(HostMemoryResult {
+        state,
         free_bytes: mean(|one| one.free_bytes),
         min_free_bytes: mean(|one| one.min_free_bytes),
         ballooned_bytes: mean(|one| one.ballooned_bytes),

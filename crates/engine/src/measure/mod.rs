@@ -61,7 +61,6 @@ pub use clusters::ClusterReport;
 
 pub use judgement::{Judgement, Limit, LimitKind, Severity, Sign, Tone};
 pub use looks::Looks;
-pub use memory::HostMemoryReport;
 pub use point::{HostReport, NodeReport, PointReport, TimelineReport};
 pub use recorder::Recorder;
 pub use report::aggregate;
@@ -69,7 +68,7 @@ pub use results::{
     FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, Timeline, VmTimeline,
 };
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
-pub use stations::{BottleneckReport, StationReport};
+pub use stations::BottleneckReport;
 pub use tables::metric_tables;
 pub use task::Task;
 pub use verdict::{Condition, Reason, Steady, Verdict};

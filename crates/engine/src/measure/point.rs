@@ -2,14 +2,14 @@
 
 use super::clusters::ClusterReport;
 use super::judgement::Judgement;
-use super::memory::HostMemoryReport;
 use super::results::{FailureReport, HostTimeline, VmTimeline};
-use super::stations::{BottleneckReport, StationReport};
+use super::stations::BottleneckReport;
 use super::verdict::Verdict;
 use super::vm_metrics::VmReport;
 use crate::metrics::reports;
 use crate::movement::History;
-use crate::storage::{PoolReport, PoolTimeline};
+use crate::reclaim::HostMemoryResult;
+use crate::storage::{PoolReport, PoolTimeline, StationReport};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ reports! {
         pub memory_usage_pct: f64 = "Memory in use", "%";
         pub memory_gb_per_s: f64;
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub memory: Option<HostMemoryReport>;
+        pub memory: Option<HostMemoryResult>;
         pub nodes: BTreeMap<String, NodeReport>;
     }
 

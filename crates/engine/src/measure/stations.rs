@@ -5,7 +5,7 @@ use super::bands;
 use crate::ids::{HostId, Id, WorldId};
 use crate::metrics::reports;
 use crate::ordered::{map_of, sort_by};
-use crate::storage::{Station, StationResult, Sums, Waits};
+use crate::storage::{Station, StationReport, StationResult, Sums, Waits};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,9 +41,10 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         let (of, name) = (Station::Ports { host: id.index() }, || {
             format!("{}-ports", cpu.hosts()[id].name)
         });
-        results.extend(ports.map(|sums| StationResult {
-            path_failovers: storage.path_failovers(id),
-            ..sums.result(of, name(), false, duration_ns)
+        results.extend(ports.map(|sums| {
+            let mut result = sums.result(of, name(), false, duration_ns);
+            result.figures.path_failovers = storage.path_failovers(id);
+            result
         }));
     }
     for id in cpu.hosts().ids() {
@@ -60,40 +61,6 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
 }
 
 reports! {
-    /// A station of the I/O path.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct StationReport {
-        /// Number of ports, controllers, disks or queues in the station. Stations are named after a VM group (`-vcpus`,
-        /// `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`), an array
-        /// (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`,
-        /// `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client-network` of the other
-        /// hosts, `-cluster-network` only between its nodes).
-        pub members: usize = "Members";
-        /// Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache, the
-        /// share of its space for written data in use at the end. A port counts its busier direction.
-        pub utilization_pct: f64 = "Utilization", "%";
-        /// Utilization of the busiest member.
-        pub utilization_max_pct: f64 = "Utilization, busiest", "%";
-        /// Mean number of I/Os waiting, at all members together.
-        pub queue: f64 = "In line", "I/Os";
-        /// Mean wait of all I/Os that passed, including those that did not wait. Little's law: waiting I/Os = passed
-        /// per second × wait.
-        pub wait_ms: f64 = "Wait", "ms";
-        /// Share of the I/Os that had to wait.
-        pub waited_pct: f64 = "Waited", "%";
-        /// I/Os, or disk operations, that passed per second. A cache counts writes.
-        pub throughput_per_s: f64 = "Passed", "1/s";
-        /// Payload that passed. Only for ports, networks, and disks of pools.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub mb_per_s: Option<f64> = "Payload", "MB/s";
-        /// Reads that the array's cache answered. Only for caches.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hit_pct: Option<f64> = "Hits", "%";
-        /// I/Os that were sent again because their answer was lost with a port. Only for ports of hosts, if ports fail.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub path_failovers: Option<f64> = "Sent again";
-    }
-
     /// The station that limits I/O, or is nearest to its limit.
     #[derive(Clone, Debug, Serialize)]
     pub struct BottleneckReport {
@@ -131,20 +98,22 @@ fn all_stations<'r>(replications: &[&'r [StationResult]]) -> Vec<(usize, &'r Sta
 pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, StationReport>, Option<BottleneckReport>) {
     let stations = all_stations(replications).into_iter().map(|(index, first)| {
         let count = replications.len() as f64;
-        let of =
-            |all: &&[StationResult], get: fn(&StationResult) -> f64| named(all, index, &first.name).map_or(0.0, get);
-        let mean = |get: fn(&StationResult) -> f64| replications.iter().map(|all| of(all, get)).sum::<f64>() / count;
+        let of = |all: &&[StationResult], get: fn(&StationReport) -> f64| {
+            named(all, index, &first.name).map_or(0.0, |one| get(&one.figures))
+        };
+        let mean = |get: fn(&StationReport) -> f64| replications.iter().map(|all| of(all, get)).sum::<f64>() / count;
         let report = StationReport {
-            members: first.members,
+            members: first.figures.members,
             utilization_pct: mean(|one| one.utilization_pct),
             utilization_max_pct: mean(|one| one.utilization_max_pct),
             queue: mean(|one| one.queue),
             wait_ms: mean(|one| one.wait_ms),
             waited_pct: mean(|one| one.waited_pct),
             throughput_per_s: mean(|one| one.throughput_per_s),
-            mb_per_s: first.mb_per_s.map(|_| mean(|one| one.mb_per_s.unwrap_or(0.0))),
-            hit_pct: first.hit_pct.map(|_| mean(|one| one.hit_pct.unwrap_or(0.0))),
+            mb_per_s: first.figures.mb_per_s.map(|_| mean(|one| one.mb_per_s.unwrap_or(0.0))),
+            hit_pct: first.figures.hit_pct.map(|_| mean(|one| one.hit_pct.unwrap_or(0.0))),
             path_failovers: first
+                .figures
                 .path_failovers
                 .map(|_| mean(|one| one.path_failovers.unwrap_or(0.0))),
         };

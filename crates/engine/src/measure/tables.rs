@@ -1,21 +1,20 @@
 //! The tables of all metrics.
 
 use super::clusters::ClusterReport;
-use super::memory::HostMemoryReport;
 use super::point::{DowntimeReport, HostReport, NodeReport, TimelineReport};
 use super::results::{HostTimeline, VmTimeline};
-use super::stations::{BottleneckReport, StationReport};
+use super::stations::BottleneckReport;
 use super::vm_metrics::{IosReport, OutcomeReport, ResponseReport, VmReport};
 use crate::metrics::{LatencyReport, MetricTable, Report};
 use crate::movement::{Outage, Unplaced};
-use crate::reclaim::VmMemoryResult;
-use crate::storage::{BackEndReport, ClientIos, IncidentReport, PolicyReport, PoolReport, PoolTimeline};
+use crate::reclaim::{HostMemoryResult, VmMemoryResult};
+use crate::storage::{BackEndReport, ClientIos, IncidentReport, PolicyReport, PoolReport, PoolTimeline, StationReport};
 /// All structs of reports with metrics, each after those that it has.
 #[must_use]
 pub fn metric_tables() -> Vec<MetricTable> {
     vec![
         NodeReport::table(),
-        HostMemoryReport::table(),
+        HostMemoryResult::table(),
         HostReport::table(),
         ClusterReport::table(),
         VmMemoryResult::table(),

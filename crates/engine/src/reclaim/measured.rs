@@ -110,7 +110,7 @@ impl HostSums {
         let rate = |pages: u64| pages as f64 * PAGE / duration_ns * 1e9;
         let places = &self.places;
         HostMemoryResult {
-            level: worst as u8,
+            state: worst as u8,
             free_bytes: mean(self.free),
             min_free_bytes,
             ballooned_bytes: mean(places.ballooned),
@@ -156,21 +156,43 @@ reports! {
         /// Time in which a vCPU waited for memory that the host had swapped out. Per vCPU. The guest counts it as busy.
         pub swap_wait_pct: f64 = "Swap wait", "%";
     }
+
+    /// Memory of a host that was short of memory at any time: means over time, and its worst state.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode, serde::Serialize)]
+    pub struct HostMemoryResult {
+        /// The worst state that free memory reached, by ESXi's thresholds: high, clear, soft, hard, low. From clear on
+        /// the host shares pages, in soft it balloons VMs, in hard and low it compresses or swaps their pages. Memory
+        /// figures exist only for hosts that can run short of memory.
+        #[serde(serialize_with = "named")]
+        pub state: u8 as "Literal['high', 'clear', 'soft', 'hard', 'low']" = "Memory state";
+        /// Unused memory of the host.
+        pub free_bytes: f64 = "Memory free", "bytes";
+        /// Memory that ESXi tries to keep free: 6% of the first 4 GiB, 4% of the next 8, 2% of the next 16, and 1%
+        /// of further memory. States are shares of it. On Linux it is the high watermark.
+        pub min_free_bytes: f64 = "Memory minimum", "bytes";
+        pub ballooned_bytes: f64;
+        pub swapped_bytes: f64;
+        pub compressed_bytes: f64;
+        pub shared_bytes: f64;
+        /// Touched memory of VMs with overhead, minus the host's memory for them, in % of the latter. Negative if all
+        /// fits.
+        pub overcommit_pct: f64 = "Memory overcommitted", "%";
+        pub swap_in_bytes_per_s: f64;
+        pub swap_out_bytes_per_s: f64;
+    }
 }
 
-/// What a replication measured of the memory of a host that could run short: means over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `VmMemoryResult`")]
-pub struct HostMemoryResult {
-    /// The worst level, from 0 for `high`.
-    pub level: u8,
-    pub free_bytes: f64,
-    pub min_free_bytes: f64,
-    pub ballooned_bytes: f64,
-    pub swapped_bytes: f64,
-    pub compressed_bytes: f64,
-    pub shared_bytes: f64,
-    pub overcommit_pct: f64,
-    pub swap_in_bytes_per_s: f64,
-    pub swap_out_bytes_per_s: f64,
+impl HostMemoryResult {
+    /// ESXi's name of its worst state, which is counted from 0.
+    pub fn state_name(&self) -> &'static str {
+        name_of(self.state)
+    }
+}
+
+fn name_of(state: u8) -> &'static str {
+    ["high", "clear", "soft", "hard", "low"][usize::from(state)]
+}
+
+fn named<S: serde::Serializer>(state: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name_of(*state))
 }

@@ -61,7 +61,7 @@ pub use pool::{
 pub use queue::Waits;
 pub use shared::Reply;
 pub use site::{Site, SiteVm, service_queues};
-pub use stations::{Station, StationResult, Sums};
+pub use stations::{Station, StationReport, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{

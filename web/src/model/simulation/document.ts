@@ -560,7 +560,7 @@ export interface Pool {
   usable_gib: number;
   /** User's data in the pool, without replicas and parity. */
   stored_gib: number;
-  /** If VMs name policies: the data of each policy, and under an empty `policy` the data without a policy. Each has `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity `raw_gib`. */
+  /** If VMs name policies: the data of each policy, and under `(pool)` the data without a policy. Each has `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity `raw_gib`. */
   policies?: Policy[];
   /** Payload that virtual disks read, including cache hits. */
   read_mb_per_s: number;

@@ -14,10 +14,10 @@ use crate::measure::bands;
 use crate::measure::judgement::{Limit, LimitKind};
 use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::{HostResult, Replication};
-use crate::measure::stations::StationReport;
 use crate::measure::task::{Cycle, Task};
 use crate::measure::vm_metrics::VmReport;
 use crate::ordered::map_of;
+use crate::storage::StationReport;
 use std::collections::BTreeMap;
 
 /// What a station of the I/O path stands for, by the end of its name: `SAN-disks`. Only that of vCPUs is absent: these

@@ -119,7 +119,7 @@ reports! {
         pub usable_gib: f64 = "Usable capacity", "GiB";
         /// User's data in the pool, without replicas and parity.
         pub stored_gib: f64 = "Stored", "GiB";
-        /// If VMs name policies: the data of each policy, and under an empty `policy` the data without a policy. Each
+        /// If VMs name policies: the data of each policy, and under `(pool)` the data without a policy. Each
         /// has `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity `raw_gib`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub policies: Vec<PolicyReport> = "Policies";
