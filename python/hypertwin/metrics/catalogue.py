@@ -1,8 +1,8 @@
 """The metrics catalogue: meaning of each figure of a report, and its names in other tools.
 
 The table is the source of the pages, the column heads and docs/metrics.md, so each metric is explained in one place.
-The engine defines what it measures of hosts, clusters, VMs, stations and pools
-(`crates/engine/src/measure/metrics.rs`), and `other_tools.py` has its names in other tools.
+The engine defines what it measures of hosts, clusters, VMs, stations and pools (`crates/engine/src/metrics.rs`),
+and `other_tools.py` has its names in other tools.
 """
 
 from __future__ import annotations
@@ -78,18 +78,19 @@ _ENTITIES = {
 
 def _fields(table: str, prefix: str = "", above: str = "") -> Iterator[Metric]:
     """Yield the metrics of a struct and of the structs in it. `above` is the title of what has the struct."""
-    titles = {each["key"]: each["title"] for each in _TABLES[table]}
+    keys = {each["key"]: each for each in _TABLES[table]}
     for each in _TABLES[table]:
-        key, title, of = f"{prefix}{each['key']}", each["title"], titles.get(each["key"].removesuffix("_ci95"))
-        title = ", ".join(filter(None, (above, title)))
+        key, title = f"{prefix}{each['key']}", ", ".join(filter(None, (above, each["title"])))
+        of = keys.get(each["key"].removesuffix("_ci95"), each)
         part = re.fullmatch(r"(dict\[str, )?(\w+)\]?( \| None)?", each["python"])
         if part and part[2] in _TABLES:
             below = prefix if each["is_flat"] else f"{key}_N_" if part[1] else f"{key}_"
             for metric in _fields(part[2], below, title):
                 yield replace(metric, definition=metric.definition or each["definition"])
-        elif of and each["key"].endswith("_ci95"):
-            unit = "points" if key.endswith("_pct_ci95") else "1/s"
-            yield Metric(key, (), f"{of}, ±", unit, "Half-width of the 95 % confidence interval over replications.")
+        elif of is not each and of["title"]:
+            unit = "points" if of["unit"] == "%" else of["unit"]
+            about = "Half-width of the 95% confidence interval over replications."
+            yield Metric(key, (), f"{of['title']}, ±", unit, about)
         else:
             yield Metric(key, (), title, each["unit"], each["definition"], summed=each["summed"])
 
