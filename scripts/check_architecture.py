@@ -40,7 +40,7 @@ PREFIX = "hypertwin-"
 
 FLOORS: dict[str, list[str]] = {
     "crates/engine/src": [
-        "ids responses error ordered",
+        "ids responses error ordered metrics",
         "clock vcpu island",
         "plan",
         "cpu guest storage faults lives movement reclaim",

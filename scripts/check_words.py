@@ -36,7 +36,7 @@ LEFT_OUT = (
     *("docs/api.md", "docs/errors.md", "docs/evidence.md", "docs/findings.md", "docs/metrics.md", "docs/presets.md"),
     "docs/licences.md",
     *("docs/scenario.md", "docs/symptoms.md", "python/hypertwin/members.py", "python/hypertwin/parts.py"),
-    "python/hypertwin/documents/vm_metrics.py",
+    "python/hypertwin/documents/measured.py",
     *("web/src/model/view.ts", "web/src/model/page.ts", "web/src/model/simulation/document.ts"),
     *("crates/cluster/tests/", "crates/engine/tests/", "crates/kernel/tests/", "crates/models/tests/"),
 )

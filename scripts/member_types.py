@@ -1,4 +1,4 @@
-"""Types of what the core tells, made from its own tables: members of scenarios, and metrics of VMs in documents."""
+"""Types of what the core tells, made from its own tables: members of scenarios, and what runs measure in documents."""
 
 from __future__ import annotations
 
@@ -41,29 +41,41 @@ class Member:
 def modules() -> dict[Path, str]:
     """Every generated file and what it must contain."""
     classes = "\n".join([HEAD, *_classes(json.loads(_core.classes()))])
-    return {PACKAGE / "members.py": formatted(classes), PACKAGE / "documents" / "vm_metrics.py": formatted(_metrics())}
+    return {PACKAGE / "members.py": formatted(classes), PACKAGE / "documents" / "measured.py": formatted(_metrics())}
 
 
 METRICS_HEAD = '''\
-"""Metrics of a VM in the output of `hypertwin simulate`. Generated from the table of the engine by `make docs`."""
+"""Entities in the output of `hypertwin simulate`. Generated from the tables of the engine by `make docs`."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, NotRequired, TypedDict
 
-
-class VmMetrics(TypedDict):
-    """Metrics of a VM, or of a group: means of its VMs, or sums. Percentages are per vCPU."""
-
+Curve = list[tuple[float, float]]
+"""Percentiles, ascending, and their values in milliseconds. Only groups have curves, and only of at least one value."""
 '''
 
 
 def _metrics() -> str:
-    fields = []
-    for each in json.loads(_core.metrics()):
-        fields.append(f"    {each['key']}: float\n{doc(each['definition'], 4).rstrip()}")
-        fields += [f"    {each['half_width']}: float | None"] if each["half_width"] else []
-    return METRICS_HEAD + "\n".join(fields)
+    tables = {each["name"]: each for each in json.loads(_core.metrics())}
+    parts = [METRICS_HEAD]
+    for each in tables.values():
+        parts.append(f"\nclass {each['name']}(TypedDict):\n{doc(each['about'], 4)}")
+        parts += [text for field in each["fields"] for text in _metric(field, tables)]
+    return "\n".join(parts)
+
+
+def _metric(field: Mapping[str, Any], tables: Mapping[str, Any], *, is_optional: bool = False) -> Iterator[str]:
+    """The key of a metric with its definition. A key that may be absent is never null."""
+    python, is_optional = field["python"], is_optional or field["is_optional"]
+    if field["is_flat"]:
+        for part in tables[python.removesuffix(" | None")]["fields"]:
+            yield from _metric(part, tables, is_optional=is_optional)
+        return
+    python = f"NotRequired[{python.removesuffix(' | None')}]" if is_optional else python
+    yield f"    {field['key']}: {python}"
+    if field["definition"]:
+        yield doc(field["definition"], 4).rstrip()
 
 
 def _classes(classes: list[Mapping[str, Any]]) -> Iterator[str]:

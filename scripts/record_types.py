@@ -32,7 +32,7 @@ MODULES = (
         "simulation",
         "space",
     ),
-    *("cost", "move", "telemetry", "vm_metrics", "vnuma"),
+    *("cost", "move", "telemetry", "measured", "vnuma"),
 )
 """Modules of documents that answers have."""
 

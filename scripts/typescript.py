@@ -18,7 +18,7 @@ SOURCES = {
     MODEL / "page.ts": ("python/hypertwin/documents/page.py",),
     MODEL / "simulation" / "document.ts": (
         "python/hypertwin/documents/simulation.py",
-        "python/hypertwin/documents/vm_metrics.py",
+        "python/hypertwin/documents/measured.py",
         "python/hypertwin/documents/space.py",
     ),
 }

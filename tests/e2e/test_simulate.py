@@ -63,7 +63,7 @@ def test_every_key_of_the_json_is_in_the_catalogue(cli, tiny, virtual_disks):
     used = {(kind, key) for kind, _, metrics in frame.entities(point) for key in paths(metrics)}
     used |= {("point", key) for key in set(point) - sections}
     assert ({"vm", "group"} <= {kind for kind, key in used if key == "read_latency_ms_p99"}) == virtual_disks
-    assert not used - known, f"add to hypertwin/metrics/catalogue.py: {sorted(used - known)}"
+    assert not used - known, f"define in the engine, or add to hypertwin/metrics/catalogue.py: {sorted(used - known)}"
 
 
 def test_a_sweep_is_the_product_of_its_values(cli, tiny):

@@ -35,16 +35,18 @@ fn good() -> Value {
     })
 }
 
+/// Puts a value at a JSON pointer.
+fn put(scenario: &mut Value, pointer: &str, value: &Value) {
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    let parent = scenario.pointer_mut(parent).and_then(Value::as_object_mut);
+    parent.expect("a mapping").insert(key.to_owned(), value.clone());
+}
+
 /// The good scenario with values put at JSON pointers.
 fn changed(changes: &[(&str, Value)]) -> Value {
     let mut scenario = good();
     for (pointer, value) in changes {
-        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
-        let parent = scenario
-            .pointer_mut(parent)
-            .and_then(Value::as_object_mut)
-            .expect("a mapping");
-        parent.insert(key.to_owned(), value.clone());
+        put(&mut scenario, pointer, value);
     }
     scenario
 }
@@ -417,12 +419,7 @@ fn storage_must_be_possible() {
         scenario["arrays"] = json!({"san": {"disks": {"kind": "nvme", "count": 8}}});
         scenario["vms"]["file"] = json!({"vcpus": 1, "memory": "1 GiB", "workload": "oltp", "storage": "pool"});
         for (pointer, value) in changes.as_object().expect("a mapping") {
-            let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
-            let parent = scenario
-                .pointer_mut(parent)
-                .and_then(Value::as_object_mut)
-                .expect("a mapping");
-            parent.insert(key.to_owned(), value.clone());
+            put(&mut scenario, pointer, value);
         }
         scenario
     };
@@ -460,76 +457,33 @@ fn storage_must_be_possible() {
         "/vms/db": {"vcpus": 1, "memory": "1 GiB", "workload": "oltp"},
     });
     let early = json!({"/failures": [{"at": "5 s", "fails": ["node-1"], "returns": "5 s"}]});
-    for (changes, path, code) in [
-        (
-            pool("redundancy", json!("replicas-5")),
-            "storage.pool.redundancy",
-            "too-few-domains",
-        ),
-        (
-            pool("redundancy", json!("ec-4+1")),
-            "storage.pool.redundancy",
-            "too-few-domains",
-        ),
-        (
-            pool("failure_domain", json!("rack")),
-            "storage.pool.redundancy",
-            "too-few-domains",
-        ),
-        (
-            pool("redundancy", json!("replicas-9")),
-            "storage.pool.redundancy",
-            "bad-redundancy",
-        ),
-        (
-            pool("redundancy", json!("ec-65+1")),
-            "storage.pool.redundancy",
-            "bad-redundancy",
-        ),
-        (
-            pool("stored", json!("4.1 TiB")),
-            "storage.pool.stored",
-            "pool-over-capacity",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (pool("redundancy", json!("replicas-5")), "storage.pool.redundancy", "too-few-domains"),
+        (pool("redundancy", json!("ec-4+1")), "storage.pool.redundancy", "too-few-domains"),
+        (pool("failure_domain", json!("rack")), "storage.pool.redundancy", "too-few-domains"),
+        (pool("redundancy", json!("replicas-9")), "storage.pool.redundancy", "bad-redundancy"),
+        (pool("redundancy", json!("ec-65+1")), "storage.pool.redundancy", "bad-redundancy"),
+        (pool("stored", json!("4.1 TiB")), "storage.pool.stored", "pool-over-capacity"),
         (
             json!({"/hosts/node/count": 2, "/storage/pool/metadata_servers": 3}),
             "storage.pool.metadata_servers",
             "too-many-metadata-servers",
         ),
-        (
-            pool("metadata_servers", json!(5)),
-            "storage.pool.metadata_servers",
-            "too-many-metadata-servers",
-        ),
+        (pool("metadata_servers", json!(5)), "storage.pool.metadata_servers", "too-many-metadata-servers"),
         (
             json!({"/storage/pool/redundancy": "ec-2+1", "/storage/pool/chunk": "512 KiB"}),
             "storage.pool.fragment",
             "fragment-over-chunk",
         ),
         (pool("nodes", json!("nodes")), "storage.pool.nodes", "unknown-reference"),
-        (
-            pool("nodes", json!(["node", "nodes"])),
-            "storage.pool.nodes.1",
-            "unknown-reference",
-        ),
+        (pool("nodes", json!(["node", "nodes"])), "storage.pool.nodes.1", "unknown-reference"),
         (pool("nodes", json!([])), "storage.pool.nodes", "out-of-range"),
-        (
-            json!({"/storage/pool/nodes": ["esx", "node"], "/vms/file/host": "kvm"}),
-            "vms.file.host",
-            "wrong-layer",
-        ),
-        (
-            json!({"/vms/file/storage": "san"}),
-            "vms.file.storage",
-            "unknown-reference",
-        ),
+        (json!({"/storage/pool/nodes": ["esx", "node"], "/vms/file/host": "kvm"}), "vms.file.host", "wrong-layer"),
+        (json!({"/vms/file/storage": "san"}), "vms.file.storage", "unknown-reference"),
         (two, "vms.file.storage", "two-storages"),
         (json!({"/vms/file/host": "kvm"}), "vms.file.host", "wrong-layer"),
-        (
-            json!({"/storage/pool/deployment": "two-layer", "/vms/file/host": "node-1"}),
-            "vms.file.host",
-            "wrong-layer",
-        ),
+        (json!({"/storage/pool/deployment": "two-layer", "/vms/file/host": "node-1"}), "vms.file.host", "wrong-layer"),
         (no_compute, "storage.pool.deployment", "no-compute-layer"),
         (early, "failures.0.returns", "returns-before-failing"),
         (
@@ -549,7 +503,8 @@ fn storage_must_be_possible() {
         (fails(&["pool/metadata-4"]), "failures.0.fails.0", "unknown-component"),
         (fails(&["pool/metadata-+1"]), "failures.0.fails.0", "unknown-component"),
         (fails(&["node-1/"]), "failures.0.fails.0", "unknown-component"),
-    ] {
+    ];
+    for (changes, path, code) in cases {
         assert_eq!(
             codes(&with(changes.clone())),
             [(path.to_owned(), code.to_owned())],
@@ -576,34 +531,20 @@ fn rules_name_what_is_there() {
         rule[key] = value;
         rules(rule)
     };
-    for (scenario, path, code) in [
-        (
-            with(&apart, "vms", json!(["db", "dbb"])),
-            "rules.0.vms.1",
-            "unknown-reference",
-        ),
-        (
-            with(&apart, "vms", json!(["db-1"])),
-            "rules.0.vms.0",
-            "unknown-reference",
-        ),
-        (
-            with(&on, "hosts", json!(["esx", "esy"])),
-            "rules.0.hosts.1",
-            "unknown-reference",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (with(&apart, "vms", json!(["db", "dbb"])), "rules.0.vms.1", "unknown-reference"),
+        (with(&apart, "vms", json!(["db-1"])), "rules.0.vms.0", "unknown-reference"),
+        (with(&on, "hosts", json!(["esx", "esy"])), "rules.0.hosts.1", "unknown-reference"),
         (with(&apart, "hosts", json!(["esx"])), "rules.0.hosts", "hosts-of-rule"),
         (with(&on, "hosts", json!([])), "rules.0.hosts", "hosts-of-rule"),
-        (
-            with(&on, "kind", json!("keep-together")),
-            "rules.0.hosts",
-            "hosts-of-rule",
-        ),
+        (with(&on, "kind", json!("keep-together")), "rules.0.hosts", "hosts-of-rule"),
         (with(&on, "kind", json!("run")), "rules.0.kind", "unknown-value"),
         (with(&on, "vms", json!([])), "rules.0.vms", "out-of-range"),
         (with(&on, "name", json!("a\u{7}b")), "rules.0.name", "bad-name"),
         (with(&on, "priority", json!(1)), "rules.0.priority", "unknown-key"),
-    ] {
+    ];
+    for (scenario, path, code) in cases {
         assert_eq!(codes(&scenario), [(path.to_owned(), code.to_owned())]);
     }
 }
@@ -714,7 +655,8 @@ fn facts_of_the_source_are_in_the_inventory() {
             "partitions": [{"path": "/", "free_bytes": 1 << 20}, {"capacity_bytes": 2 << 20}]
         })
     );
-    for (wrong, path, code) in [
+    #[rustfmt::skip]
+    let cases = [
         (json!({"hardware_version": 0}), "hardware_version", "out-of-range"),
         (json!({"firmware": "uefi"}), "firmware", "unknown-value"),
         (json!({"tools": "old"}), "tools", "unknown-value"),
@@ -726,22 +668,11 @@ fn facts_of_the_source_are_in_the_inventory() {
         (json!({"disks": [{"path": "a\u{7}"}]}), "disks.0.path", "bad-name"),
         (json!({"disks": [{"unit": 256}]}), "disks.0.unit", "out-of-range"),
         (json!({"networks": vec![json!({}); 33]}), "networks", "out-of-range"),
-        (
-            json!({"networks": [{"vlan": 4_096}]}),
-            "networks.0.vlan",
-            "out-of-range",
-        ),
-        (
-            json!({"partitions": vec![json!({}); 257]}),
-            "partitions",
-            "out-of-range",
-        ),
-        (
-            json!({"partitions": [{"free": "x"}]}),
-            "partitions.0.free",
-            "bad-quantity",
-        ),
-    ] {
+        (json!({"networks": [{"vlan": 4_096}]}), "networks.0.vlan", "out-of-range"),
+        (json!({"partitions": vec![json!({}); 257]}), "partitions", "out-of-range"),
+        (json!({"partitions": [{"free": "x"}]}), "partitions.0.free", "bad-quantity"),
+    ];
+    for (wrong, path, code) in cases {
         assert_eq!(codes(&db(wrong)), [(format!("vms.db.source.{path}"), code.to_owned())]);
     }
 }
@@ -768,30 +699,16 @@ fn software_of_a_guest_is_in_the_inventory() {
         "{facts:?}"
     );
     assert!(facts.contains(&("web", None, &[][..])), "{facts:?}");
-    for (wrong, path, code) in [
-        (
-            json!({"os": "x".repeat(201), "of": []}),
-            "vms.db.guest_os",
-            "out-of-range",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"os": "x".repeat(201), "of": []}), "vms.db.guest_os", "out-of-range"),
         (json!({"os": "", "of": []}), "vms.db.guest_os", "out-of-range"),
         (json!({"os": "a\nb", "of": []}), "vms.db.guest_os", "bad-name"),
-        (
-            json!({"os": "a", "of": ["x".repeat(65)]}),
-            "vms.db.products.0",
-            "out-of-range",
-        ),
-        (
-            json!({"os": "a", "of": ["x", "a\u{7}"]}),
-            "vms.db.products.1",
-            "bad-name",
-        ),
-        (
-            json!({"os": "a", "of": vec!["x"; 33]}),
-            "vms.db.products",
-            "out-of-range",
-        ),
-    ] {
+        (json!({"os": "a", "of": ["x".repeat(65)]}), "vms.db.products.0", "out-of-range"),
+        (json!({"os": "a", "of": ["x", "a\u{7}"]}), "vms.db.products.1", "bad-name"),
+        (json!({"os": "a", "of": vec!["x"; 33]}), "vms.db.products", "out-of-range"),
+    ];
+    for (wrong, path, code) in cases {
         assert_eq!(codes(&db(wrong)), [(path.to_owned(), code.to_owned())]);
     }
 }

@@ -16,6 +16,7 @@
 //! - `build.rs`: from a scenario to the initial state
 //! - `model_error/`: the twin's own error around the figures of a report
 //! - `budget.rs`: what VMs and services may still use of a CPU limit
+//! - `metrics.rs`: structs of reports, whose fields are metrics
 //! - `ordered.rs`: sorting, and maps, in little code
 //! - `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs`: what they share: time, events
 //!   and signals; numbers; the border between guests and processors; what an island and a VM are made from
@@ -46,6 +47,7 @@ mod islands;
 mod life;
 mod lives;
 mod measure;
+mod metrics;
 mod migrating;
 mod model_error;
 mod movement;
@@ -72,13 +74,13 @@ pub use hypertwin_models::topology::{Domain, Topology};
 pub use islands::Islands;
 pub use measure::judge::judge;
 pub use measure::{
-    Allocation, BANDS, BUILD, Band, BottleneckReport, BytesError, ClusterReport, Condition, Curve, DeviceSample,
-    DiskSample, FailureReport, HostMemoryReport, HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult,
-    IoSums, Judgement, LatencyReport, Limit, LimitKind, Metric, NodeReport, NodeResult, PointReport, Reason,
-    Replication, ResponseReport, Sample, ServiceSample, Severity, Sign, StationReport, Steady, Task, Timeline,
-    TimelineReport, Tone, VM_METRICS, Verdict, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView,
-    aggregate,
+    Allocation, BANDS, BUILD, Band, BottleneckReport, BytesError, ClusterReport, Condition, DeviceSample, DiskSample,
+    FailureReport, HostReport, HostResult, HostSample, HostTimeline, IoResult, IoSums, IosReport, Judgement, Limit,
+    LimitKind, NodeReport, NodeResult, PointReport, Reason, Replication, ResponseReport, Sample, ServiceSample,
+    Severity, Sign, Steady, Task, Timeline, TimelineReport, Tone, Verdict, View, VmReport, VmResult, VmSample,
+    VmTimeline, WorldSamples, WorldView, aggregate, metric_tables,
 };
+pub use metrics::{Curve, LatencyReport, MetricTable};
 pub use migrating::MigrationFacts;
 pub use model_error::{
     Area, Intervals, IntervalsError, Kind, ModelError, PointErrors, around, error_ratio, is_share, shifted, with_error,
@@ -88,7 +90,9 @@ pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 pub use product_facts::{HypervisorFacts, PoolFacts};
 pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};
 pub use sampled_run::SampledRun;
-pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};
+pub use storage::{
+    Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationReport, StationResult,
+};
 
 use hypertwin_cluster::Scenario;
 

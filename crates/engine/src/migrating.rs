@@ -2,40 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use hypertwin_cluster::{Convergence, HostGroup, Scenario, VmGroup, Workload};
+use hypertwin_cluster::{HostGroup, Scenario, VmGroup, Workload};
 use hypertwin_models::hypervisor;
+use hypertwin_models::migration::Settings;
 use serde::Serialize;
 
 /// How the hosts of a scenario migrate and what of its VMs is sent, by group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MigrationFacts {
     /// Groups of hosts.
-    pub hosts: BTreeMap<String, HostFacts>,
+    pub hosts: BTreeMap<String, Settings>,
     /// Groups of VMs.
     pub vms: BTreeMap<String, VmFacts>,
-}
-
-/// How a host migrates.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct HostFacts {
-    /// Bytes per second in each direction of its link.
-    pub link: f64,
-    /// The most that one migration sends, in bytes per second.
-    pub most: f64,
-    /// Migrations from and to it at a time.
-    pub concurrent: usize,
-    /// Longest time for the last copy.
-    pub downtime_s: f64,
-    /// Time before the first page is sent.
-    pub setup_s: f64,
-    /// Time to find that a byte of a zero page need not be sent.
-    pub zero_s_per_byte: f64,
-    /// Time after the last page.
-    pub resume_s: f64,
-    /// What happens to a VM that writes too fast.
-    pub convergence: Convergence,
-    /// When a migration is given up, if at all.
-    pub timeout_s: Option<f64>,
 }
 
 /// What of a VM is sent.
@@ -54,35 +32,19 @@ pub struct VmFacts {
 impl MigrationFacts {
     /// Those of a scenario.
     pub fn of(scenario: &Scenario) -> Self {
+        let host = |group: &HostGroup| hypervisor::model(group.hypervisor).migration(group);
         let vm = |group: &VmGroup| VmFacts::of(group, &scenario.workloads[&group.workload]);
         Self {
             hosts: scenario
                 .hosts
                 .iter()
-                .map(|(name, group)| (name.clone(), HostFacts::of(group)))
+                .map(|(name, group)| (name.clone(), host(group)))
                 .collect(),
             vms: scenario
                 .vms
                 .iter()
                 .map(|(name, group)| (name.clone(), vm(group)))
                 .collect(),
-        }
-    }
-}
-
-impl HostFacts {
-    fn of(host: &HostGroup) -> Self {
-        let settings = hypervisor::model(host.hypervisor).migration(host);
-        Self {
-            link: settings.link,
-            most: settings.most,
-            concurrent: settings.concurrent,
-            downtime_s: settings.downtime_s,
-            setup_s: settings.setup_s,
-            zero_s_per_byte: settings.zero_s_per_byte,
-            resume_s: settings.resume_s,
-            convergence: settings.convergence,
-            timeout_s: settings.timeout_s,
         }
     }
 }

@@ -40,6 +40,22 @@ pub struct Simulation {
     pub failure: Option<RunError>,
 }
 
+/// All components, for reading; a recorder of the same simulation can be written to meanwhile.
+macro_rules! observed {
+    ($of:ident) => {
+        Observed {
+            now: $of.clock.now,
+            cpu: &$of.cpu,
+            guests: &$of.guests,
+            storage: &$of.storage,
+            faults: &$of.faults,
+            lives: &$of.lives,
+            movement: &$of.movement,
+            reclaim: &$of.reclaim,
+        }
+    };
+}
+
 impl Simulation {
     /// Runs to the end.
     pub fn run(mut self, mut watch: impl FnMut(Observed<'_>)) -> Result<Replication, RunError> {
@@ -68,31 +84,12 @@ impl Simulation {
         self.clock.now = self.clock.end;
         self.cpu.close_all(self.clock.now);
         self.reclaim.close(self.clock.now);
-        let observed = Observed {
-            now: self.clock.now,
-            cpu: &self.cpu,
-            guests: &self.guests,
-            storage: &self.storage,
-            faults: &self.faults,
-            lives: &self.lives,
-            movement: &self.movement,
-            reclaim: &self.reclaim,
-        };
-        self.recorder.finish(observed, self.clock.events())
+        self.recorder.finish(observed!(self), self.clock.events())
     }
 
     /// All components, for reading.
     pub fn observed(&self) -> Observed<'_> {
-        Observed {
-            now: self.clock.now,
-            cpu: &self.cpu,
-            guests: &self.guests,
-            storage: &self.storage,
-            faults: &self.faults,
-            lives: &self.lives,
-            movement: &self.movement,
-            reclaim: &self.reclaim,
-        }
+        observed!(self)
     }
 
     /// Handles the next event and what follows from it at once; `None` at the end.
@@ -209,17 +206,7 @@ impl Simulation {
             }
             _ => self.cpu.close_all(now),
         }
-        let observed = Observed {
-            now,
-            cpu: &self.cpu,
-            guests: &self.guests,
-            storage: &self.storage,
-            faults: &self.faults,
-            lives: &self.lives,
-            movement: &self.movement,
-            reclaim: &self.reclaim,
-        };
-        self.recorder.on(event, observed, &mut self.clock);
+        self.recorder.on(event, observed!(self), &mut self.clock);
     }
 
     // ---- work

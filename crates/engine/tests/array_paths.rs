@@ -5,7 +5,7 @@ use crate::support;
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{Replication, watched_run};
 use serde_json::{Value, json};
-use support::{Dice, host, merge, replications, seeds, vm};
+use support::{Dice, assert_near, host, io, merge, parse, replications, seeds, vm};
 
 /// A fast host with a generator of next to no CPU on an array that answers from its cache at once; `more` is merged
 /// over all.
@@ -34,27 +34,11 @@ fn text(more: Value) -> Value {
 }
 
 fn scenario(more: Value) -> Scenario {
-    Scenario::from_json(&text(more).to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
-}
-
-/// I/Os per second of all VMs, and their mean latency in milliseconds.
-fn io(run: &Replication) -> (f64, f64) {
-    let all = run.vms.iter().map(|vm| vm.io.as_ref().expect("it has disks").all);
-    let count: u64 = all.clone().map(|sums| sums.count).sum();
-    let sum: f64 = all.map(|sums| sums.latency_mean_ms * sums.count as f64).sum();
-    (count as f64 / 1.0, sum / count as f64)
+    parse(&text(more))
 }
 
 fn of(more: Value) -> (f64, f64) {
     io(&replications(&scenario(more), 1)[0])
-}
-
-#[track_caller]
-fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
 }
 
 fn stations(run: &Replication) -> Vec<&str> {
@@ -169,9 +153,9 @@ fn each_port_carries_the_same_and_its_depth_counts() {
         .iter()
         .find(|station| station.name == "h-port-depth")
         .expect("a port depth");
-    assert_near(depth.utilization_pct, 100.0, 0.01, "all slots are taken");
+    assert_near(depth.figures.utilization_pct, 100.0, 0.01, "all slots are taken");
     // a few are complete and wait for an interrupt
-    assert_near(depth.queue, 54.0, 0.04, "the others wait for them");
+    assert_near(depth.figures.queue, 54.0, 0.04, "the others wait for them");
 }
 
 #[test]
@@ -222,7 +206,7 @@ fn an_io_on_a_path_that_fails_comes_back_after_the_timeout() {
     // what could have been done in the timeout, and in the half of its way that each had behind it
     let lost = (whole - count(&one)) as f64;
     let ports = one.stations.iter().find(|station| station.name == "h-ports");
-    assert_eq!(ports.and_then(|ports| ports.path_failovers), Some(3.0));
+    assert_eq!(ports.and_then(|ports| ports.figures.path_failovers), Some(3.0));
     assert_near(lost, 0.101 * whole as f64, 0.02, "I/Os that were not done meanwhile");
     // without any path they wait until one returns
     let both = failing(json!({"failures": [
@@ -259,7 +243,7 @@ fn ports_that_fail_and_return_lose_no_io_and_no_slot() {
             "bursts": 2, "ios": 6, "block": "16 KiB", "read_pct": dice.pick(&[0, 50, 100]), "working_set": "1 GiB",
         });
         support::random_paths(seed, &mut text, &[("h".to_owned(), ports)], (1, 400), true);
-        let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+        let scenario = parse(&text);
         let mut left = Vec::new();
         let result = watched_run(&scenario, seed, |view| {
             left = view.depths().collect();

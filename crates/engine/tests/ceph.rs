@@ -3,11 +3,11 @@
 
 use crate::support;
 
-use hypertwin_cluster::{Ceph, CephRelease, Scenario};
+use hypertwin_cluster::{Ceph, CephRelease};
 use hypertwin_engine::{PointReport, run};
 use hypertwin_models::storage::product::ceph::{OsdCost, client_cycles};
 use serde_json::{Value, json};
-use support::{host, merge, vm};
+use support::{host, latency_us, merge, parse, report_of as report, vm};
 
 const HZ: f64 = 20e9;
 const MESSAGE_US: f64 = 40.0;
@@ -43,11 +43,6 @@ fn base(nodes: u32, more: Value) -> Value {
     text
 }
 
-fn report(text: &Value) -> PointReport {
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
-    support::report(&scenario, 1)
-}
-
 fn cost() -> OsdCost {
     let ceph = Ceph {
         release: CephRelease::Reef,
@@ -71,10 +66,6 @@ fn saturated(outstanding: u32, read_pct: u32, more: Value) -> Value {
 
 fn iops(report: &PointReport) -> f64 {
     report.vms.values().map(|vm| vm.iops).sum()
-}
-
-fn latency_us(report: &PointReport) -> f64 {
-    report.groups["v"].io_latency_ms.as_ref().unwrap().mean.unwrap() * 1e3
 }
 
 fn busy(report: &PointReport, station: &str) -> f64 {
@@ -448,7 +439,7 @@ fn a_run_with_failures_comes_to_rest_with_all_its_io() {
             }),
         ),
     );
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let scenario = parse(&text);
     let replication = run(&scenario, 7).expect("it runs");
     let pool = &replication.pools[0];
     assert_eq!(

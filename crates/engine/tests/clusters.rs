@@ -2,7 +2,6 @@
 
 use crate::support;
 
-use hypertwin_cluster::Scenario;
 use hypertwin_engine::PointReport;
 use serde_json::{Value, json};
 
@@ -24,7 +23,7 @@ fn report(vms: Value, seeds: u64) -> PointReport {
         },
         "vms": vms, "workloads": {"busy": support::hungry(1), "two": support::hungry(2)},
     });
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let scenario = support::parse(&text);
     support::report(&scenario, seeds)
 }
 
@@ -96,7 +95,7 @@ fn what_storage_takes_of_a_nodes_memory_is_no_vms() {
             "vms": {"v": support::vm(1, "busy", json!({"host": "h-1", "memory": "90 GiB", "memory_active": "90 GiB"}))},
             "workloads": {"busy": support::hungry(1)}, "storage": {"c": pool},
         });
-        Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+        support::parse(&text)
     };
     // five OSDs of 4 GiB: 80 GiB are left for 90
     let full = support::report(&text(json!({}), &pool), 1);
@@ -104,12 +103,7 @@ fn what_storage_takes_of_a_nodes_memory_is_no_vms() {
         (full.hosts["h-1"].memory_pct, full.hosts["h-2"].memory_pct),
         (110.0, 20.0)
     );
-    let away = full.vms["v"]
-        .reclaimed
-        .as_ref()
-        .expect("its host is short")
-        .swapped_bytes
-        / f64::from(1 << 30);
+    let away = full.vms["v"].memory.as_ref().expect("its host is short").swapped_bytes / f64::from(1 << 30);
     assert!((10.0..13.0).contains(&away), "{away} GiB");
     let said = support::report(&text(json!({"hypervisor_memory": "5 GiB"}), &pool), 1);
     assert_eq!(said.hosts["h-1"].memory_pct, 95.0);

@@ -3,10 +3,8 @@
 
 use crate::support;
 
-use hypertwin_cluster::Scenario;
-use hypertwin_engine::PointReport;
 use serde_json::{Value, json};
-use support::{host, merge, vm};
+use support::{host, latency_us, merge, report_of as report, vm};
 
 /// Ten nodes with two NVMe devices each, and one generator on another host; `more` is merged over it.
 fn base(redundancy: &str, more: Value) -> Value {
@@ -35,11 +33,6 @@ fn base(redundancy: &str, more: Value) -> Value {
     });
     merge(&mut text, more);
     text
-}
-
-fn report(text: &Value) -> PointReport {
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
-    support::report(&scenario, 1)
 }
 
 /// Bytes that devices read and write for each byte of the client's, without what goes into logs.
@@ -153,8 +146,7 @@ fn what_nodes_send_to_one_another_passes_ports_of_their_own() {
         }
         report(&base("replicas-3", more))
     };
-    let latency = |report: &PointReport| report.groups["v"].io_latency_ms.as_ref().unwrap().mean.unwrap() * 1e3;
-    let without = latency(&written(None));
+    let without = latency_us(&written(None));
     let of_the_same = written(Some(json!({"ports": 1, "bandwidth": "5 GB/s", "latency": "20 us"})));
     let slower = written(Some(json!({"ports": 1, "bandwidth": "5 GB/s", "latency": "520 us"})));
     let payload = of_the_same.pools["pool"].write_mb_per_s;
@@ -169,9 +161,9 @@ fn what_nodes_send_to_one_another_passes_ports_of_their_own() {
         "clients alone",
     );
     // copies leave from a port of their own, and need not wait for one another any less
-    assert!((latency(&of_the_same) - without).abs() < 0.05 * without);
+    assert!((latency_us(&of_the_same) - without).abs() < 0.05 * without);
     assert_near(
-        latency(&slower) - latency(&of_the_same),
+        latency_us(&slower) - latency_us(&of_the_same),
         1_000.0,
         "a message there and back",
     );
@@ -190,11 +182,10 @@ fn racks_are_as_far_apart_as_what_lies_between_them() {
             }),
         ))
     };
-    let latency = |report: &PointReport| report.groups["v"].io_latency_ms.as_ref().unwrap().mean.unwrap() * 1e3;
     let near = between(json!({"latency": "0 us"}), "2 s");
     let far = between(json!({"latency": "2 ms"}), "4 s");
     assert_near(
-        latency(&far) - latency(&near),
+        latency_us(&far) - latency_us(&near),
         1_000.0,
         "half of the reads are of the other rack",
     );

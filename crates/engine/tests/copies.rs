@@ -3,9 +3,9 @@
 use crate::support;
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{Islands, PointReport, Replication, VmReport, run};
+use hypertwin_engine::{Islands, Replication, run};
 use serde_json::{Value, json};
-use support::{host, merge, vm};
+use support::{assert_near, host, merge, of, parse, report_of as report, vm};
 
 const BLOCK: f64 = 1_048_576.0;
 
@@ -46,28 +46,8 @@ fn base(read_from: &str, write_to: &str, more: Value) -> Value {
     text
 }
 
-fn read(text: &Value) -> Scenario {
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
-}
-
-fn report(text: &Value) -> PointReport {
-    support::report(&read(text), 1)
-}
-
-fn of(report: &PointReport) -> &VmReport {
-    &report.groups["v"]
-}
-
 fn copied(text: &Value) -> f64 {
     of(&report(text)).copied_mb_per_s.expect("it copies")
-}
-
-#[track_caller]
-fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
 }
 
 #[test]
@@ -103,7 +83,7 @@ fn the_slower_end_bounds_a_copy_whichever_it_is() {
 fn a_missing_end_is_the_storage_of_the_vm() {
     // the same run, of a group of which something else is said
     let figures = |text: &Value| {
-        let mut one = run(&read(text), 1).expect("it runs");
+        let mut one = run(&parse(text), 1).expect("it runs");
         one.tasks.clear();
         one.to_bytes()
     };
@@ -130,7 +110,7 @@ fn a_copy_takes_as_long_as_its_read_its_write_and_the_guest_between() {
     for (from, to) in [("san", "pool"), ("pool", "san"), ("san", "other"), ("pool", "pool")] {
         let report = report(&base(from, to, one.clone()));
         let vm = of(&report);
-        let part = |io: &Option<hypertwin_engine::IoReport>| io.as_ref().unwrap().latency_ms.mean.unwrap();
+        let part = |io: &Option<hypertwin_engine::IosReport>| io.as_ref().unwrap().latency_ms.mean.unwrap();
         let (reads, writes) = (part(&vm.read), part(&vm.write));
         assert!(
             reads > 1.0 && writes > 1.0,
@@ -150,7 +130,7 @@ fn what_is_read_is_written_but_for_what_is_under_way() {
     for (from, to) in [("san", "pool"), ("pool", "san"), ("pool", "pool")] {
         let mix = json!([{"block": "64 KiB", "share_pct": 50}]);
         let more = json!({"run": {"warmup": "0 s"}, "workloads": {"w": {"block_mix": mix, "random_pct": 50}}});
-        let result: Replication = run(&read(&base(from, to, more)), 1).expect("it runs");
+        let result: Replication = run(&parse(&base(from, to, more)), 1).expect("it runs");
         let io = result.vms[0].io.as_ref().unwrap();
         let [reads, writes] = io.ways.map(|way| way.mb_per_s * 1e6 * result.duration_s);
         assert!(writes > 100.0 * BLOCK, "{from} to {to}: {writes} bytes");
@@ -188,7 +168,7 @@ fn a_report_says_how_long_the_working_set_takes() {
     for key in ["read_from", "write_to"] {
         plain["workloads"]["w"].as_object_mut().unwrap().remove(key);
     }
-    let plain = support::report(&read(&plain), 1);
+    let plain = support::report_of(&plain);
     assert!(of(&plain).copied_mb_per_s.is_none() && of(&plain).copy_s.is_none());
 }
 
@@ -226,7 +206,11 @@ fn a_copy_makes_the_hosts_of_both_ends_one_island() {
         "hosts": {"third": host("esxi-8.0", 1, 2, 1), "fourth": host("esxi-8.0", 1, 2, 1)},
         "vms": {"a": machine("san", "third"), "b": machine("other", "fourth")}, "workloads": {"plain": plain},
     });
-    let islands = |from: &str, to: &str| Islands::of(read(&base(from, to, more.clone()))).expect("all fit").len();
+    let islands = |from: &str, to: &str| {
+        Islands::of(parse(&base(from, to, more.clone())))
+            .expect("all fit")
+            .len()
+    };
     assert_eq!(islands("san", "other"), 2, "the node of the pool is by itself");
     assert_eq!(islands("san", "pool"), 2, "the host of the other array is");
     assert_eq!(islands("pool", "other"), 2);
@@ -252,7 +236,7 @@ fn both_pools_decide_where_a_copying_vm_may_be() {
         text["vms"]["v"].as_object_mut().unwrap().remove("host");
         text
     };
-    let placed = |text: &Value| read(text).placement().expect("it fits")[0];
+    let placed = |text: &Value| parse(text).placement().expect("it fits")[0];
     assert_eq!(placed(&second("hci")), 0, "a node of the second");
     assert_eq!(placed(&second("two-layer")), 1, "no node of the second");
     let mut torn = second("hci");
@@ -279,7 +263,7 @@ fn an_end_that_may_be_an_array_or_a_pool_is_a_mistake() {
 fn disks_inside_a_host_are_only_for_its_vms_at_either_end() {
     let mut text = base("san", "other", json!({}));
     text["arrays"]["other"] = json!({"protocol": "local", "disks": {"kind": "nvme", "count": 2}});
-    assert_eq!(support::report(&read(&text), 1).vms.len(), 1, "one host");
+    assert_eq!(support::report_of(&text).vms.len(), 1, "one host");
     text["vms"]["v"]["count"] = json!(2);
     text["hosts"]["client"]["count"] = json!(2);
     assert_eq!(mistakes(&text), [("not-local".to_owned(), "vms.v.workload".to_owned())]);

@@ -5,7 +5,7 @@ use crate::support;
 use hypertwin_cluster::{Device, DiskKind, Scenario, drives};
 use hypertwin_engine::Replication;
 use serde_json::{Value, json};
-use support::{host, merge, replications, vm};
+use support::{host, io, merge, merged, parse, replications, vm};
 
 #[track_caller]
 fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
@@ -32,19 +32,11 @@ fn scenario(vms: u32, more: Value) -> Scenario {
     if text["workloads"]["w"]["arrivals"].is_null() {
         text["workloads"]["w"]["arrivals"] = json!({"io": {"outstanding": 1}});
     }
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 fn run(vms: u32, more: Value) -> Replication {
     replications(&scenario(vms, more), 1).remove(0)
-}
-
-/// I/Os per second of all VMs, and their mean latency in milliseconds.
-fn io(run: &Replication) -> (f64, f64) {
-    let all = run.vms.iter().map(|vm| vm.io.as_ref().expect("it has disks").all);
-    let count: u64 = all.clone().map(|sums| sums.count).sum();
-    let sum: f64 = all.map(|sums| sums.latency_mean_ms * sums.count as f64).sum();
-    (count as f64 / run.duration_s, sum / count as f64)
 }
 
 /// A device of the scenario's own, and a workload of writes with so many outstanding.
@@ -200,7 +192,7 @@ fn of_pool(more: Value, pool: Value, failures: Value) -> Replication {
     vm.insert("storage".to_owned(), json!("pool"));
     text["storage"] = json!({"pool": spec});
     text["failures"] = failures;
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let scenario = parse(&text);
     replications(&scenario, 1).remove(0)
 }
 
@@ -227,7 +219,7 @@ fn several_kinds_of_disk_in_a_pool_are_asked_for_their_capacity() {
         .iter()
         .find(|station| station.name == "pool-devices")
         .expect("it has disks");
-    assert_eq!(station.members, 2);
+    assert_eq!(station.figures.members, 2);
     // half as much of the data is on each of two
     let two = read(json!({"more_devices": [slow(2)]}), json!([]));
     assert_near(io(&two).1 - alone_ms, 6.0 / 7.0 * 0.9, 0.02 * 0.77, "ms more");
@@ -249,16 +241,11 @@ fn a_pool_flushes_at_each_write_where_it_says_so() {
     let with_capacitors = latency_ms(flushing(protected), json!({"flushes": "always"}));
     assert!(with_capacitors < 0.3, "{with_capacitors}");
     // what is in a journal on stable media is stable
-    let journal = |kind: Value| json!({"flushes": "always", "flash": merged(kind, json!({"journal": "1 GB"}))});
+    let journal = |kind: Value| json!({"flushes": "always", "flash": merged(&kind, json!({"journal": "1 GB"}))});
     let behind_nvme = latency_ms(slow(), journal(json!({"kind": "nvme"})));
     let behind_slow = latency_ms(slow(), journal(json!({"device": "d"})));
     assert!(behind_nvme < 0.3, "{behind_nvme}");
     assert_near(behind_slow - behind_nvme, 2.010, 0.005, "ms more in the journal");
-}
-
-fn merged(mut one: Value, more: Value) -> Value {
-    merge(&mut one, more);
-    one
 }
 
 #[test]

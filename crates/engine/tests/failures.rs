@@ -26,7 +26,7 @@ fn report(failures: Value) -> PointReport {
         },
         "workloads": {"w": workload}, "failures": failures,
     });
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let scenario = support::parse(&text);
     support::report(&scenario, 2)
 }
 

@@ -3,10 +3,10 @@
 use crate::support;
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{LatencyReport, PointReport, VmReport};
+use hypertwin_engine::{LatencyReport, PointReport};
 use hypertwin_sharing as exact;
 use serde_json::{Value, json};
-use support::{host, merge, vm};
+use support::{assert_near, host, merge, of, parse, vm};
 
 /// A host so fast that its CPUs hardly matter, with one port of 10 GB/s.
 fn fast() -> Value {
@@ -44,23 +44,11 @@ fn build(host: Value, array: Value, mut workload: Value, more: Value, duration: 
         "name": "io", "run": {"duration": duration, "warmup": warmup, "sample_interval": "100 ms"},
         "hosts": {"h": host}, "vms": {"v": machine}, "workloads": {"w": workload}, "arrays": {"san": array},
     });
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 fn run(host: Value, array: Value, workload: Value, more: Value) -> PointReport {
     support::report(&build(host, array, workload, more, "2 s", "500 ms"), 2)
-}
-
-fn of(report: &PointReport) -> &VmReport {
-    &report.groups["v"]
-}
-
-#[track_caller]
-fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
 }
 
 #[test]
@@ -435,7 +423,7 @@ fn the_timeline_of_ios_adds_up_to_the_report() {
             .zip(&line.io_latency_ms_mean)
             .map(|(rate, latency)| rate * latency.unwrap() / 20.0);
         assert_near(
-            busy.sum(),
+            busy.sum::<f64>(),
             vm.iops * vm.io_latency_ms.as_ref().unwrap().mean.unwrap(),
             1e-9,
             "their time",

@@ -6,11 +6,7 @@ use crate::support;
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{BUILD, BytesError, Islands, Replication, aggregate, run, watched_run};
 use serde_json::{Map, Value, json};
-use support::{Dice, host, merge, seeds, usual_seeds, vm};
-
-fn parse(text: &Value) -> Scenario {
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
-}
+use support::{Dice, host, merge, parse, seeds, usual_seeds, vm};
 
 fn islands(scenario: &Scenario) -> Islands {
     Islands::of(scenario.clone()).expect("every VM has a host")

@@ -66,7 +66,7 @@ fn quiet(vm: &mut VmReport) {
     all.into_iter().for_each(|figure| *figure = 0.0);
     vm.throughput_per_s = 10.0;
     (vm.response_ms.mean, vm.response_ms.p50, vm.response_ms.p99) = (Some(10.0), Some(8.0), Some(50.0));
-    (vm.reclaimed, vm.io_latency_ms) = (None, None);
+    (vm.memory, vm.io_latency_ms) = (None, None);
 }
 
 type Change = fn(&mut PointReport);
@@ -84,6 +84,11 @@ fn db(point: &mut PointReport) -> &mut VmReport {
 
 fn esx(point: &mut PointReport, usage_pct: f64) {
     point.hosts.get_mut("esx-1").expect("there is esx-1").usage_pct = usage_pct;
+}
+
+fn node_gb_per_s(point: &mut PointReport, gb_per_s: f64) {
+    let host = point.hosts.get_mut("esx-1").expect("there is esx-1");
+    host.nodes.get_mut("1").expect("it has two").memory_gb_per_s = gb_per_s;
 }
 
 fn station(point: &mut PointReport, name: &str, utilization_pct: f64) {
@@ -117,47 +122,20 @@ fn bound(point: &mut PointReport, depth: &str) {
 #[test]
 fn a_group_is_limited_by_what_is_full() {
     use LimitKind::{Client, Controller, CpuLimit, Devices, Fabric, GuestCpu, HostCpu, Latency, Memory};
+    #[rustfmt::skip]
     let cases: [(&str, Change, LimitKind); 26] = [
         ("nothing", |_| {}, Latency),
         ("full vCPUs", |point| db(point).guest_cpu_pct = 90.1, GuestCpu),
         ("nearly full vCPUs", |point| db(point).guest_cpu_pct = 90.0, Latency),
         ("a full host", |point| esx(point, 90.1), HostCpu),
         ("a nearly full host", |point| esx(point, 90.0), Latency),
-        (
-            "both",
-            |point| (esx(point, 90.1), db(point).guest_cpu_pct = 99.0).1,
-            HostCpu,
-        ),
-        (
-            "vCPUs that wait",
-            |point| (db(point).run_pct, db(point).ready_pct) = (50.0, 10.1),
-            HostCpu,
-        ),
-        (
-            "busy ones that hardly do",
-            |point| (db(point).run_pct, db(point).ready_pct) = (85.0, 6.0),
-            GuestCpu,
-        ),
-        (
-            "co-stop",
-            |point| (db(point).ready_pct, db(point).costop_pct) = (6.0, 4.1),
-            HostCpu,
-        ),
-        (
-            "its own limit",
-            |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 10.0),
-            CpuLimit,
-        ),
-        (
-            "less than half by it",
-            |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 9.9),
-            HostCpu,
-        ),
-        (
-            "too little to be felt",
-            |point| (db(point).ready_pct, db(point).limited_pct) = (5.0, 5.0),
-            Latency,
-        ),
+        ("both", |point| (esx(point, 90.1), db(point).guest_cpu_pct = 99.0).1, HostCpu),
+        ("vCPUs that wait", |point| (db(point).run_pct, db(point).ready_pct) = (50.0, 10.1), HostCpu),
+        ("busy ones that hardly do", |point| (db(point).run_pct, db(point).ready_pct) = (85.0, 6.0), GuestCpu),
+        ("co-stop", |point| (db(point).ready_pct, db(point).costop_pct) = (6.0, 4.1), HostCpu),
+        ("its own limit", |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 10.0), CpuLimit),
+        ("less than half by it", |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 9.9), HostCpu),
+        ("too little to be felt", |point| (db(point).ready_pct, db(point).limited_pct) = (5.0, 5.0), Latency),
         (
             "its own limit on a full host",
             |point| {
@@ -166,71 +144,15 @@ fn a_group_is_limited_by_what_is_full() {
             },
             CpuLimit,
         ),
-        (
-            "memory that is not there",
-            |point| {
-                point.hosts.get_mut("esx-1").unwrap().memory_usage_pct = 100.1;
-            },
-            Memory,
-        ),
-        (
-            "a node's memory",
-            |point| {
-                point
-                    .hosts
-                    .get_mut("esx-1")
-                    .unwrap()
-                    .nodes
-                    .get_mut("1")
-                    .unwrap()
-                    .memory_gb_per_s = 55.7;
-            },
-            Memory,
-        ),
-        (
-            "nearly a node's memory",
-            |point| {
-                point
-                    .hosts
-                    .get_mut("esx-1")
-                    .unwrap()
-                    .nodes
-                    .get_mut("1")
-                    .unwrap()
-                    .memory_gb_per_s = 55.5;
-            },
-            Latency,
-        ),
-        (
-            "a controller",
-            |point| station(point, "db-controllers", 85.1),
-            Controller,
-        ),
-        (
-            "nearly a controller",
-            |point| station(point, "db-controllers", 85.0),
-            Latency,
-        ),
-        (
-            "the fuller of both",
-            |point| (esx(point, 95.0), station(point, "db-controllers", 97.0)).1,
-            Controller,
-        ),
-        (
-            "the host of both",
-            |point| (esx(point, 97.0), station(point, "db-controllers", 95.0)).1,
-            HostCpu,
-        ),
-        (
-            "ports",
-            |point| (station(point, "esx-1-ports", 92.0), station(point, "san-disks", 91.0)).1,
-            Fabric,
-        ),
-        (
-            "disks",
-            |point| (station(point, "esx-1-ports", 91.0), station(point, "san-disks", 92.0)).1,
-            Devices,
-        ),
+        ("memory that is not there", |point| point.hosts.get_mut("esx-1").unwrap().memory_usage_pct = 100.1, Memory),
+        ("a node's memory", |point| node_gb_per_s(point, 55.7), Memory),
+        ("nearly a node's memory", |point| node_gb_per_s(point, 55.5), Latency),
+        ("a controller", |point| station(point, "db-controllers", 85.1), Controller),
+        ("nearly a controller", |point| station(point, "db-controllers", 85.0), Latency),
+        ("the fuller of both", |point| (esx(point, 95.0), station(point, "db-controllers", 97.0)).1, Controller),
+        ("the host of both", |point| (esx(point, 97.0), station(point, "db-controllers", 95.0)).1, HostCpu),
+        ("ports", |point| (station(point, "esx-1-ports", 92.0), station(point, "san-disks", 91.0)).1, Fabric),
+        ("disks", |point| (station(point, "esx-1-ports", 91.0), station(point, "san-disks", 92.0)).1, Devices),
         (
             "what others use",
             |point| {
@@ -293,19 +215,12 @@ fn a_pool_limits_its_clients_and_nobody_else() {
 #[test]
 fn a_generator_is_limited_by_the_servers_that_it_waits_for_half_of_its_latency() {
     type Waits<'w> = &'w [(&'w str, f64)];
+    #[rustfmt::skip]
     let cases: [(&str, Waits, LimitKind); 7] = [
         ("generator", &[("pool-services", 5.0)], LimitKind::StorageCpu),
         ("generator", &[("pool-services", 4.9)], LimitKind::Latency),
-        (
-            "generator",
-            &[("pool-shards", 2.5), ("pool-messengers", 2.5), ("pool-devices", 4.9)],
-            LimitKind::StorageCpu,
-        ),
-        (
-            "generator",
-            &[("pool-devices", 6.0), ("pool-shards", 2.0)],
-            LimitKind::Devices,
-        ),
+        ("generator", &[("pool-shards", 2.5), ("pool-messengers", 2.5), ("pool-devices", 4.9)], LimitKind::StorageCpu),
+        ("generator", &[("pool-devices", 6.0), ("pool-shards", 2.0)], LimitKind::Devices),
         ("generator", &[("client-ring", 9.0)], LimitKind::Latency),
         ("slow-generator", &[("pool-services", 9.0)], LimitKind::Nothing),
         ("loop", &[("pool-services", 9.0)], LimitKind::Latency),
@@ -387,44 +302,21 @@ fn of_db(change: ChangeOfVm) -> Judgement {
 
 #[test]
 fn a_vm_suffers_from_its_bands_on() {
+    #[rustfmt::skip]
     let cases: [(&str, ChangeOfVm, Option<Tone>); 14] = [
         ("ready at its limit", |vm| vm.ready_pct = 5.0, None),
         ("ready", |vm| vm.ready_pct = 5.1, Some(Tone::Warn)),
         ("ready that hurts", |vm| vm.ready_pct = 10.1, Some(Tone::Bad)),
-        (
-            "its own limit, not ready",
-            |vm| (vm.ready_pct, vm.limited_pct) = (9.0, 8.0),
-            Some(Tone::Warn),
-        ),
-        (
-            "its own limit that hurts",
-            |vm| (vm.ready_pct, vm.limited_pct) = (10.2, 10.1),
-            Some(Tone::Bad),
-        ),
+        ("its own limit, not ready", |vm| (vm.ready_pct, vm.limited_pct) = (9.0, 8.0), Some(Tone::Warn)),
+        ("its own limit that hurts", |vm| (vm.ready_pct, vm.limited_pct) = (10.2, 10.1), Some(Tone::Bad)),
         ("co-stop at its limit", |vm| vm.costop_pct = 3.0, None),
         ("co-stop", |vm| vm.costop_pct = 3.1, Some(Tone::Bad)),
-        (
-            "full vCPUs without a queue",
-            |vm| (vm.guest_cpu_pct, vm.run_queue) = (100.0, 8.0),
-            None,
-        ),
-        (
-            "full vCPUs with a queue",
-            |vm| (vm.guest_cpu_pct, vm.run_queue) = (91.0, 8.4),
-            Some(Tone::Bad),
-        ),
-        (
-            "a queue and room",
-            |vm| (vm.guest_cpu_pct, vm.run_queue) = (90.0, 80.0),
-            None,
-        ),
+        ("full vCPUs without a queue", |vm| (vm.guest_cpu_pct, vm.run_queue) = (100.0, 8.0), None),
+        ("full vCPUs with a queue", |vm| (vm.guest_cpu_pct, vm.run_queue) = (91.0, 8.4), Some(Tone::Bad)),
+        ("a queue and room", |vm| (vm.guest_cpu_pct, vm.run_queue) = (90.0, 80.0), None),
         ("a long tail", |vm| vm.response_ms.p99 = Some(161.0), Some(Tone::Warn)),
         ("a tail at its limit", |vm| vm.response_ms.p99 = Some(160.0), None),
-        (
-            "no transactions",
-            |vm| (vm.response_ms.p50, vm.response_ms.p99) = (None, None),
-            None,
-        ),
+        ("no transactions", |vm| (vm.response_ms.p50, vm.response_ms.p99) = (None, None), None),
         ("down", |vm| vm.down_s = 0.01, Some(Tone::Bad)),
     ];
     for (what, change, expected) in cases {

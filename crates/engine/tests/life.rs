@@ -2,11 +2,11 @@
 
 use crate::support;
 
-use hypertwin_cluster::{Bandwidth, Duration, RunTime, Scenario};
+use hypertwin_cluster::{Duration, RunTime, Scenario};
 use hypertwin_engine::{Driver, Replication, State, View, aggregate, driven_run, run};
 use serde_json::{Map, Value, json};
 use support::checker::Checker;
-use support::{Dice, merge, seeds, usual_seeds};
+use support::{Dice, merge, parse, seeds, usual_seeds};
 
 const SEEDS: u64 = 60;
 
@@ -29,7 +29,7 @@ fn two_hosts(version: &str, vm: Value, workload: Value) -> Scenario {
     }
     merge(&mut text["vms"]["v"], vm);
     merge(&mut text["workloads"]["w"], workload);
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 /// A verb, with the VM and the host that it is about.
@@ -79,33 +79,18 @@ fn a_stopped_vm_answers_nothing_and_a_started_one_as_before() {
             panic!("two VMs")
         };
         assert_eq!(moved.host, result.hosts[1].name, "{version}");
-        // 200 ms and 300 ms of a core, in transactions of a millisecond
-        assert!(
-            (moved.throughput_per_s - 500.0).abs() < 3.0,
-            "{version}: {}",
-            moved.throughput_per_s
-        );
-        assert!(
-            (other.throughput_per_s - 1000.0).abs() < 3.0,
-            "{version}: {}",
-            other.throughput_per_s
-        );
-        assert!(
-            (moved.down_s - 0.5).abs() < 0.002 && other.down_s == 0.0,
-            "{version}: {}",
-            moved.down_s
-        );
-        // averages are over the time that it was up
-        assert!(
-            (moved.run_pct - 100.0).abs() < 0.5 && moved.wait_pct < 0.5,
-            "{version}: {}",
-            moved.run_pct
-        );
-        assert!(
-            (moved.guest_cpu_pct - 100.0).abs() < 0.5,
-            "{version}: {}",
-            moved.guest_cpu_pct
-        );
+        // 200 ms and 300 ms of a core, in transactions of a millisecond; averages are over the time that it was up
+        for (what, found, expected, within) in [
+            ("throughput", moved.throughput_per_s, 500.0, 3.0),
+            ("the other's", other.throughput_per_s, 1000.0, 3.0),
+            ("down", moved.down_s, 0.5, 0.002),
+            ("run", moved.run_pct, 100.0, 0.5),
+            ("wait", moved.wait_pct, 0.0, 0.5),
+            ("guest CPU", moved.guest_cpu_pct, 100.0, 0.5),
+        ] {
+            assert!((found - expected).abs() < within, "{version}: {what}: {found}");
+        }
+        assert_eq!(other.down_s, 0.0, "{version}");
         let up: f64 = result.timeline.vms[0].up.iter().sum();
         assert!((up - 5.0).abs() < 0.02, "{version}: {:?}", result.timeline.vms[0].up);
         assert_eq!(moved.slow_s, Some(0.0), "{version}");
@@ -149,7 +134,7 @@ fn a_vm_that_has_left_a_host_does_not_fail_with_it() {
     for version in VERSIONS {
         let mut text = serde_json::to_value(two_hosts(version, json!({}), json!({}))).expect("a scenario is JSON");
         text["failures"] = json!([{"at": "500 ms", "fails": ["h-1"], "returns": "800 ms"}]);
-        let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+        let scenario = parse(&text);
         let verbs = [(200, Verb::Stop(0)), (200, Verb::Place(0, 1)), (200, Verb::Start(0))];
         let moved = &with_verbs(&scenario, &verbs).vms[0];
         let stays = &with_verbs(&scenario, &[]).vms[0];
@@ -214,7 +199,7 @@ fn two_hosts_with_disks(version: &str, pool: bool, more: Value) -> Scenario {
         json!({"hosts": {"h": {"cluster": "c"}}, "vms": {"v": {"count": 2, "cluster": "c"}}}),
     );
     merge(&mut text, more);
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 #[test]
@@ -409,7 +394,7 @@ fn random_scenario(seed: u64) -> Scenario {
     let hosts = [ports("h"), ports("g")];
     support::random_paths(seed, &mut text, &hosts, (1, 200), false);
     support::random_copies(seed, &mut text, &["san", "pool"]);
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+    parse(&text)
 }
 
 /// A group of VMs with their workload.
@@ -673,18 +658,9 @@ fn work_is_conserved_over_moves() {
     for seed in seeds(SEEDS / 2) {
         let mut scenario = random_scenario(seed);
         scenario.run.warmup = RunTime::Given(Duration::ZERO);
+        support::level(&mut scenario);
         for host in scenario.hosts.values_mut() {
-            host.threads_per_core = 1;
             host.clock = "2 GHz".parse().expect("a clock");
-            host.overhead.interrupt_share_pct = 0.0;
-            host.memory_system.remote_latency_factor = 1.0;
-            host.memory_system.socket_latency_factor = 1.0;
-        }
-        for workload in scenario.workloads.values_mut() {
-            workload.memory_traffic = Bandwidth::ZERO;
-        }
-        for vm in scenario.vms.values_mut() {
-            vm.vcpus = vm.vcpus.min(scenario.hosts["h"].logical_cpus());
         }
         let vms = scenario.vm_names().len();
         live(seed, &scenario, |checker, view| checker.check_work(view, 1.0, vms));

@@ -4,7 +4,7 @@ use crate::support;
 
 use hypertwin_engine::VmReport;
 use serde_json::{Value, json};
-use support::{host, report, scenario, vm};
+use support::{assert_near, host, report, scenario, vm};
 
 const NODE_GB_PER_S: f64 = 40.0;
 const LINK_GB_PER_S: f64 = 10.0;
@@ -43,13 +43,6 @@ fn run(host: Value, vms: Value, duration: &str, warmup: &str) -> std::collection
 /// What a node delivers of `offered` GB/s: the saturation curve in its closed form.
 fn saturated(offered: f64) -> f64 {
     offered * (1.0 + (offered / NODE_GB_PER_S).powi(5)).powf(-0.2)
-}
-
-fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
 }
 
 #[test]

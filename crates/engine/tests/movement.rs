@@ -7,7 +7,7 @@ use hypertwin_cluster::Scenario;
 use hypertwin_engine::{Replication, aggregate, watched_run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use support::{Dice, merge, seeds};
+use support::{Dice, merge, parse, seeds};
 
 /// A cluster of ESXi hosts of 8 cores whose VMs have nothing to do; `more` is laid over it.
 fn cluster(hosts: u32, vms: Value, more: Value) -> Value {
@@ -35,7 +35,7 @@ fn vms(count: u32, more: Value) -> Value {
 }
 
 fn report(text: &Value) -> Value {
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}\n{text:#}"));
+    let scenario = parse(text);
     serde_json::to_value(support::report(&scenario, 1)).expect("a report is JSON")
 }
 
@@ -94,7 +94,7 @@ fn noticed_after(ha: &Value) -> Vec<f64> {
         json!({"run": {"duration": "290 s", "sample_interval": "10 s"}, "failures": [{"at": "5 s", "fails": ["h-1"]}]}),
     );
     text["clusters"]["default"]["ha"] = ha.clone();
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let scenario = parse(&text);
     let noticed = |run: &Replication| {
         let report = serde_json::to_value(aggregate(&[run])).expect("a report is JSON");
         assert_eq!(

@@ -2,10 +2,9 @@
 
 use crate::support;
 
-use hypertwin_cluster::Scenario;
 use hypertwin_engine::PointReport;
 use serde_json::{Value, json};
-use support::{merge, vm};
+use support::{assert_near, merge, vm};
 
 const GHZ: f64 = 2e9;
 
@@ -51,20 +50,11 @@ fn on_host(version: &str, of_host: Value, machine: Value, workload: Value, more:
         "hosts": {"h": host}, "vms": {"v": all}, "workloads": {"w": load},
         "arrays": {"san": array},
     });
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
-    support::report(&scenario, 1)
+    support::report_of(&text)
 }
 
 fn iops(version: &str, machine: Value) -> f64 {
     report(version, machine, json!({})).groups["v"].iops
-}
-
-#[track_caller]
-fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
 }
 
 #[test]

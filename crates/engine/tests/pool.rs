@@ -3,11 +3,10 @@
 
 use crate::support;
 
-use hypertwin_cluster::Scenario;
-use hypertwin_engine::{PointReport, PoolReport, Replication, VmReport, run, watched_run};
+use hypertwin_engine::{PointReport, Replication, run, watched_run};
 use hypertwin_sharing as exact;
 use serde_json::{Value, json};
-use support::{host, merge, vm};
+use support::{assert_near, host, latency_us, merge, merged, of, parse, pool, vm};
 
 const BLOCK: f64 = 65_536.0;
 /// Times of one I/O of `BLOCK` in the cluster of `base`, in microseconds: NVMe's read and acknowledged write, the
@@ -58,32 +57,8 @@ fn seldom() -> Value {
     json!({"io": {"outstanding": 1, "rate": "100 /s"}})
 }
 
-fn read(text: &Value) -> Scenario {
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
-}
-
 fn report(text: &Value) -> PointReport {
-    support::report(&read(text), 2)
-}
-
-fn of(report: &PointReport) -> &VmReport {
-    &report.groups["v"]
-}
-
-fn pool(report: &PointReport) -> &PoolReport {
-    &report.pools["pool"]
-}
-
-fn latency_us(report: &PointReport) -> f64 {
-    of(report).io_latency_ms.as_ref().unwrap().mean.unwrap() * 1e3
-}
-
-#[track_caller]
-fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
+    support::report(&parse(text), 2)
 }
 
 #[test]
@@ -432,7 +407,7 @@ fn a_service_is_an_m_g_1_station() {
             "arrivals": {"open": {"rate": format!("{rate} /s")}}, "cpu": {"mean": "1 us", "cv": 0}, "ios": 1,
             "working_set": "1 GiB", "block": "4 KiB",
         });
-        let report = support::report(&read(&text), 6);
+        let report = support::report(&parse(&text), 6);
         let service = &report.storage["pool-services"];
         let expected = exact::mg1(rate, 1e-3, cv).unwrap();
         let what = format!("{rate}/s, cv {cv}");
@@ -485,7 +460,7 @@ fn writes_stop_below_the_minimum_and_go_on_when_it_is_back() {
             // the one metadata server is on node-1: fail the other two nodes
             json!([{"at": "500 ms", "fails": ["node-2", "node-3"], "returns": "1200 ms"}]),
         );
-        let result = run(&read(&text), 1).unwrap();
+        let result = run(&parse(&text), 1).unwrap();
         let line = timeline(&result, 0);
         let (pool, what) = (&result.pools[0], format!("{redundancy}, {read_pct} % reads"));
         assert!(line[..5].iter().all(|&rate| rate > 100.0), "{what}: {line:?}");
@@ -514,7 +489,7 @@ fn writes_stop_below_the_minimum_and_go_on_when_it_is_back() {
         );
         assert_eq!(pool.count.due > 0, !stops && read_pct == 0, "{what}");
     }
-    let stopped = run(&read(&failing(3, json!({}), two_away)), 1).unwrap();
+    let stopped = run(&parse(&failing(3, json!({}), two_away)), 1).unwrap();
     assert!(
         timeline(&stopped, 0)[6..11].iter().all(|&rate| rate == 0.0),
         "two of three metadata servers"
@@ -526,7 +501,7 @@ fn a_chunk_store_needs_a_majority_of_its_metadata_servers_and_a_mesh_does_not() 
     let away = json!([{"at": "500 ms", "fails": ["pool/metadata-1", "pool/metadata-3"], "returns": "1 s"}]);
     for (kind, stops) in [("chunk-store", true), ("mirrored-mesh", false)] {
         let text = failing(4, json!({"storage": {"pool": {"kind": kind}}}), away.clone());
-        let result = run(&read(&text), 1).unwrap();
+        let result = run(&parse(&text), 1).unwrap();
         let line = timeline(&result, 0);
         assert!(
             line[6..9].iter().all(|&rate| stops == (rate == 0.0)),
@@ -541,7 +516,7 @@ fn a_chunk_store_needs_a_majority_of_its_metadata_servers_and_a_mesh_does_not() 
         assert!(whole, "{kind}: no data are away");
     }
     let one = json!([{"at": "500 ms", "fails": ["pool/metadata-2"]}]);
-    let result = run(&read(&failing(4, json!({}), one)), 1).unwrap();
+    let result = run(&parse(&failing(4, json!({}), one)), 1).unwrap();
     assert!(
         timeline(&result, 0).iter().all(|&rate| rate > 100.0),
         "two of three are a majority"
@@ -560,7 +535,7 @@ fn nothing_is_replaced_without_a_majority_nor_does_the_run_hang() {
             ]),
         );
         let mut first_rebuilt = None;
-        let result = watched_run(&read(&text), 1, |view| {
+        let result = watched_run(&parse(&text), 1, |view| {
             if view.counters(0).rebuilt > 0 && first_rebuilt.is_none() {
                 first_rebuilt = Some(view.now());
             }
@@ -582,7 +557,7 @@ fn each_failure_has_the_whole_delay_to_end() {
         ]),
     );
     let mut on_fourth = 0;
-    let result = watched_run(&read(&text), 1, |view| {
+    let result = watched_run(&parse(&text), 1, |view| {
         if view.now() < 100_000_000 && on_fourth == 0 {
             on_fourth = view
                 .members(0)
@@ -615,7 +590,7 @@ fn what_is_lost_is_what_no_member_is_left_of() {
             json!({"storage": {"pool": {"redundancy": redundancy}}}),
             away(hosts),
         );
-        let result = run(&read(&text), 1).unwrap();
+        let result = run(&parse(&text), 1).unwrap();
         let pool = &result.pools[0];
         let expected = if lost { pool.report.stored_gib } else { 0.0 };
         assert!(
@@ -646,7 +621,7 @@ fn a_rebuild_is_as_fast_as_its_throttle_and_makes_anew_what_was_lost() {
         json!([{"at": "1 s", "fails": ["node-6"]}]),
     );
     let mut lost_bytes = 0;
-    let result = watched_run(&read(&text), 1, |view| {
+    let result = watched_run(&parse(&text), 1, |view| {
         if lost_bytes == 0 {
             lost_bytes = view
                 .members(0)
@@ -679,7 +654,7 @@ fn a_rebuild_of_a_code_reads_as_many_fragments_as_it_needs() {
                "workloads": {"w": {"read_pct": 100}}}),
         json!([{"at": "100 ms", "fails": ["node-1/disk-2"]}]),
     );
-    let count = run(&read(&text), 1).unwrap().pools[0].count;
+    let count = run(&parse(&text), 1).unwrap().pools[0].count;
     assert!(count.rebuilt > 0);
     assert_eq!((count.due, count.rebuild_read), (count.rebuilt, 3 * count.rebuilt));
 }
@@ -703,7 +678,7 @@ fn machines_of_a_failed_host_stand_still_and_the_others_go_on() {
     for hypervisor in ["esxi-6.5", "linux-6.6"] {
         text["hosts"]["node"]["hypervisor"] = json!(hypervisor);
         text["vms"]["storing"]["controller"] = json!(if hypervisor == "esxi-6.5" { "nvme" } else { "virtio-blk" });
-        let result = run(&read(&text), 3).unwrap();
+        let result = run(&parse(&text), 3).unwrap();
         for (index, vm) in result.vms.iter().enumerate() {
             let line = timeline(&result, index);
             let on_failed = ["computing", "storing"].contains(&vm.name.as_str());
@@ -746,7 +721,7 @@ fn a_machine_elsewhere_moves_no_data() {
         }
         let mut places = Vec::new();
         let index = usize::from(more);
-        let result = watched_run(&read(&text), 5, |view| {
+        let result = watched_run(&parse(&text), 5, |view| {
             if places.is_empty() {
                 places = view.members(index).collect();
             }
@@ -917,10 +892,4 @@ fn each_policy_survives_what_it_says() {
         "all is whole again"
     );
     assert!(pool(&whole).rebuilt_gib > 0.0);
-}
-
-fn merged(one: &Value, other: Value) -> Value {
-    let mut both = one.clone();
-    merge(&mut both, other);
-    both
 }

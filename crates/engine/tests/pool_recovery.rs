@@ -3,10 +3,9 @@
 
 use crate::support;
 
-use hypertwin_cluster::Scenario;
 use hypertwin_engine::{MemberView, Replication, watched_run};
 use serde_json::{Value, json};
-use support::{host, merge, vm};
+use support::{host, merge, parse, vm};
 
 /// `nodes` hosts with two flash disks each, and a generator of 4 KiB reads on another host; `more` is merged over it.
 fn base(kind: &str, nodes: u32, more: Value) -> Value {
@@ -38,7 +37,7 @@ fn base(kind: &str, nodes: u32, more: Value) -> Value {
 
 /// The run, and the members of all groups when it ends.
 fn end_of(text: &Value) -> (Replication, Vec<MemberView>) {
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let scenario = parse(text);
     let mut members = Vec::new();
     let result = watched_run(&scenario, 1, |view| {
         if view.now() > scenario.run.duration.or_zero().nanos() - 20_000_000 {

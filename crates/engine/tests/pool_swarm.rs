@@ -664,7 +664,7 @@ impl<'s> Checker<'s> {
         let threads = ["pool-messengers", "pool-shards", "pool-commit", "pool-cpu-limit"];
         let matters = |name: &str| name == "pool-devices" || is_ceph && threads.contains(&name);
         let mut stations = result.stations.iter().filter(|station| matters(&station.name));
-        let spare = stations.all(|station| station.utilization_max_pct < 90.0);
+        let spare = stations.all(|station| station.figures.utilization_max_pct < 90.0);
         if enough && readable && spare && count.lost == 0 && self.outages.has_majority(end) {
             assert!(self.outages.last_change() < 2_000_000_000);
             // the new kinds give each disk little at a time: what is left at the end goes on, and does not stand still

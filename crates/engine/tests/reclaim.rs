@@ -5,7 +5,7 @@ use crate::support;
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, driven_run, replication_seed, run, watched_run};
 use serde_json::{Value, json};
-use support::{Dice, host, merge, report, scenario, seeds, vm};
+use support::{Dice, assert_near, host, merge, report, scenario, seeds, vm};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 const PAGE: u64 = 4_096;
@@ -36,11 +36,6 @@ fn simulate(host: Value, vms: Value) -> PointReport {
     report(&scenario(host, vms, workloads(), "8 s", "1 s"), 1)
 }
 
-fn near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    let is_near = (actual - expected).abs() <= tolerance * expected.abs();
-    assert!(is_near, "{what}: {actual} instead of {expected}");
-}
-
 #[test]
 fn memory_that_fits_is_nobodys_concern() {
     let plain = |more: Value| {
@@ -66,29 +61,29 @@ fn a_vcpu_waits_for_what_is_away_as_long_as_the_device_takes() {
         let vm = &point.vms["a"];
         // a burst of 10 ms uses 100 pages; a read keeps a channel busy for 90 us
         let faults_s = 100.0 * share_away * (90.0 + latency_us) / 1e6;
-        near(vm.throughput_per_s, 1.0 / (0.01 + faults_s), 0.03, "throughput");
-        let memory = vm.reclaimed.as_ref().expect("it is limited");
-        near(
+        assert_near(vm.throughput_per_s, 1.0 / (0.01 + faults_s), 0.03, "throughput");
+        let memory = vm.memory.as_ref().expect("it is limited");
+        assert_near(
             memory.swap_wait_pct,
             100.0 * faults_s / (0.01 + faults_s),
             0.03,
             "%SWPWT",
         );
-        near(memory.swapped_bytes, 2.0 * share_away * GIB, 0.03, "swapped");
-        near(
+        assert_near(memory.swapped_bytes, 2.0 * share_away * GIB, 0.03, "swapped");
+        assert_near(
             memory.swap_in_bytes_per_s,
             vm.throughput_per_s * 100.0 * share_away * PAGE as f64,
             0.03,
             "in",
         );
-        near(
+        assert_near(
             memory.swap_out_bytes_per_s,
             memory.swap_in_bytes_per_s,
             0.2,
             "as much goes out as comes in",
         );
-        near(vm.guest_cpu_pct, 100.0, 0.01, "its guest takes the vCPU for busy");
-        near(vm.run_pct + memory.swap_wait_pct, 100.0, 0.02, "it runs or waits");
+        assert_near(vm.guest_cpu_pct, 100.0, 0.01, "its guest takes the vCPU for busy");
+        assert_near(vm.run_pct + memory.swap_wait_pct, 100.0, 0.02, "it runs or waits");
         assert!(
             point.storage["h-swap"].throughput_per_s > 1_000.0,
             "the device is a station"
@@ -121,17 +116,17 @@ fn pages_are_used_by_cpu_time_of_the_host() {
             report(&scenario, 1)
         };
         let vm = &point(swapped, 0).vms["a"];
-        near(
+        assert_near(
             vm.throughput_per_s,
             1.0 / (0.01 + 50.0 * 90e-6),
             0.03,
             "50 reads of 90 us",
         );
         let vm = &point(compressed, 100).vms["a"];
-        let away = vm.reclaimed.as_ref().expect("it is limited").compressed_bytes / (2.0 * GIB);
+        let away = vm.memory.as_ref().expect("it is limited").compressed_bytes / (2.0 * GIB);
         assert!(away > 0.05, "{reference}: {away} of its pages are compressed");
         let work_s = 0.01 + 100.0 * away * 20e-6;
-        near(
+        assert_near(
             vm.throughput_per_s,
             1.0 / work_s,
             0.005,
@@ -145,11 +140,11 @@ fn a_guest_pages_itself_what_its_balloon_took_and_its_vcpu_is_free_meanwhile() {
     let vms = json!({"a": vm(1, "busy", json!({"memory": "2 GiB", "memory_limit": "1 GiB"}))});
     let point = simulate(machine("esxi-8.0", "64 GiB", json!({})), vms);
     let (vm, faults_s) = (&point.vms["a"], 50.0 * 90e-6);
-    near(vm.throughput_per_s, 1.0 / (0.01 + faults_s), 0.03, "throughput");
-    let memory = vm.reclaimed.as_ref().expect("it is limited");
-    near(memory.ballooned_bytes, GIB, 0.01, "ballooned");
+    assert_near(vm.throughput_per_s, 1.0 / (0.01 + faults_s), 0.03, "throughput");
+    let memory = vm.memory.as_ref().expect("it is limited");
+    assert_near(memory.ballooned_bytes, GIB, 0.01, "ballooned");
     assert_eq!((memory.swapped_bytes, memory.swap_wait_pct), (0.0, 0.0));
-    near(
+    assert_near(
         vm.guest_cpu_pct,
         100.0 * 0.01 / (0.01 + faults_s),
         0.03,
@@ -163,9 +158,9 @@ fn compressed_pages_cost_cpu_and_occupy_half() {
         "memory": "2 GiB", "memory_limit": "1.9 GiB", "balloon": false, "memory_compressible_pct": 100,
     }))});
     let point = simulate(machine("esxi-8.0", "64 GiB", json!({})), vms);
-    let memory = point.vms["a"].reclaimed.as_ref().expect("it is limited");
-    near(memory.compressed_bytes, 0.2 * GIB, 0.05, "twice of what is lacking");
-    near(
+    let memory = point.vms["a"].memory.as_ref().expect("it is limited");
+    assert_near(memory.compressed_bytes, 0.2 * GIB, 0.05, "twice of what is lacking");
+    assert_near(
         memory.granted_bytes + memory.compressed_bytes / 2.0,
         memory.consumed_bytes,
         1e-9,
@@ -173,7 +168,7 @@ fn compressed_pages_cost_cpu_and_occupy_half() {
     );
     assert_eq!(memory.swapped_bytes, 0.0);
     // 10 of 100 uses cost 20 us each
-    near(
+    assert_near(
         point.vms["a"].throughput_per_s,
         1.0 / (0.01 + 10.0 * 20e-6),
         0.01,
@@ -193,8 +188,8 @@ fn shares_reservations_and_use_decide_who_gives() {
         let host = point.hosts["h"].memory.as_ref().expect("it is short");
         assert!(host.min_free_bytes > 0.0 && host.overcommit_pct > 20.0);
         ["a", "b"].map(|name| {
-            let memory = point.vms[name].reclaimed.as_ref().expect("it is short");
-            near(
+            let memory = point.vms[name].memory.as_ref().expect("it is short");
+            assert_near(
                 memory.target_bytes,
                 memory.consumed_bytes,
                 0.02,
@@ -204,7 +199,7 @@ fn shares_reservations_and_use_decide_who_gives() {
         })
     };
     let [a, b] = lost([json!({}), json!({})]);
-    near(a, b, 1e-3, "equals give alike");
+    assert_near(a, b, 1e-3, "equals give alike");
     // 16 GiB, what the host keeps free, and overhead
     assert!(a + b > 16.0 && a + b < 18.5, "{a} {b}");
     let [a, b] = lost([json!({"memory_reservation": "40 GiB"}), json!({})]);
@@ -221,12 +216,12 @@ fn shares_reservations_and_use_decide_who_gives() {
 fn zeros_are_shared_before_anything_else_is_taken() {
     let vms = json!({"a": vm(1, "busy", json!({"count": 2, "memory": "40 GiB", "memory_zero_pct": 30}))});
     let point = simulate(machine("esxi-8.0", "64 GiB", json!({})), vms.clone());
-    let memory = point.groups["a"].reclaimed.as_ref().expect("it is short");
-    near(memory.shared_bytes, 24.0 * GIB, 1e-3, "shared");
+    let memory = point.groups["a"].memory.as_ref().expect("it is short");
+    assert_near(memory.shared_bytes, 24.0 * GIB, 1e-3, "shared");
     assert_eq!(memory.ballooned_bytes + memory.swapped_bytes, 0.0);
     // KSM is off
     let point = simulate(machine("linux-6.12", "64 GiB", json!({})), vms);
-    let memory = point.groups["a"].reclaimed.as_ref().expect("it is short");
+    let memory = point.groups["a"].memory.as_ref().expect("it is short");
     assert!(memory.shared_bytes == 0.0 && memory.swapped_bytes > 15.0 * GIB);
 }
 
@@ -242,17 +237,17 @@ fn linux_swaps_idle_pages_first_and_balloons_only_where_asked_to() {
         json!({"a": vm})
     };
     let swapping = simulate(machine("linux-6.12", "64 GiB", json!({})), vms(json!({})));
-    let memory = swapping.groups["a"].reclaimed.as_ref().expect("it is short");
+    let memory = swapping.groups["a"].memory.as_ref().expect("it is short");
     assert!(memory.swapped_bytes > 16.0 * GIB && memory.ballooned_bytes == 0.0);
     // what is idle is not missed
-    near(swapping.vms["a-1"].throughput_per_s, 100.0, 0.01, "throughput");
+    assert_near(swapping.vms["a-1"].throughput_per_s, 100.0, 0.01, "throughput");
     let asked = simulate(
         machine("linux-6.12", "64 GiB", json!({})),
         vms(json!({"balloon": true})),
     );
-    let memory = asked.groups["a"].reclaimed.as_ref().expect("it is short");
+    let memory = asked.groups["a"].memory.as_ref().expect("it is short");
     // up to 80 % of the host
-    near(memory.ballooned_bytes, (80.0 - 0.8 * 64.0) * GIB, 0.01, "ballooned");
+    assert_near(memory.ballooned_bytes, (80.0 - 0.8 * 64.0) * GIB, 0.01, "ballooned");
 }
 
 #[test]
@@ -264,8 +259,8 @@ fn linux_kills_the_largest_vm_when_its_swap_is_full() {
     let full = json!({"swap": {"size": "2 GiB"}});
     let killed = simulate(machine("linux-6.12", "64 GiB", full), vms.clone());
     assert_eq!(killed.vms["large"].throughput_per_s, 0.0);
-    near(killed.vms["large"].down_s, 8.0, 1e-9, "it stays down");
-    near(
+    assert_near(killed.vms["large"].down_s, 8.0, 1e-9, "it stays down");
+    assert_near(
         killed.vms["small"].throughput_per_s,
         100.0,
         0.2,
@@ -290,15 +285,12 @@ fn there_is_a_cliff_where_memory_no_longer_fits_and_none_before() {
         let busy = json!({"arrivals": {"closed": {"population": 4}}, "cpu": {"mean": "10 ms"}});
         let vms = json!({"a": vm(16, "busy", json!({"count": 13, "memory": format!("{memory} GiB")}))});
         let point = report(&scenario(host, vms, json!({"busy": busy}), "1 s", "500 ms"), 1);
-        (
-            point.groups["a"].throughput_per_s,
-            point.groups["a"].reclaimed.is_some(),
-        )
+        (point.groups["a"].throughput_per_s, point.groups["a"].memory.is_some())
     };
     let (roomy, is_short) = throughput(32);
     assert!(!is_short);
     let (tight, _) = throughput(38);
-    near(tight, roomy, 0.01, "494 of 512 GiB");
+    assert_near(tight, roomy, 0.01, "494 of 512 GiB");
     let (over, is_short) = throughput(48);
     assert!(is_short && over < 0.5 * roomy, "{over} of {roomy}");
 }
@@ -394,7 +386,7 @@ fn every_page_is_somewhere_and_all_of_a_hosts_memory_is_accounted_for() {
         let result = result.expect("it runs");
         let again = run(&scenario, replication_seed(seed, 0)).expect("it runs");
         assert_eq!(result.to_bytes(), again.to_bytes(), "seed {seed}");
-        short += u64::from(result.hosts[0].reclaimed.is_some_and(|host| host.level >= 2));
+        short += u64::from(result.hosts[0].reclaimed.is_some_and(|host| host.state >= 2));
         for vm in &result.vms {
             let times = vm.run_pct + vm.ready_pct + vm.costop_pct + vm.wait_pct;
             assert!((times - 100.0).abs() < 1e-6, "seed {seed}: {times} % of {}", vm.name);
@@ -460,7 +452,7 @@ fn memory_goes_with_vms_that_stop_start_and_move() {
         let hosts = result.expect("it runs").hosts;
         short += hosts
             .iter()
-            .filter(|host| host.reclaimed.is_some_and(|memory| memory.level >= 2))
+            .filter(|host| host.reclaimed.is_some_and(|memory| memory.state >= 2))
             .count();
     }
     assert!(short > 5, "{short} hosts were short");

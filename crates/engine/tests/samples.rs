@@ -36,7 +36,7 @@ fn scenario() -> Scenario {
         "storage": {"pool": {"kind": "mirrored-mesh", "nodes": "b", "deployment": "hci", "redundancy": "replicas-2",
                              "devices": {"kind": "sas-ssd", "per_node": 2, "capacity": "800 GB"}}},
     });
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    support::parse(&text)
 }
 
 fn samples(scenario: &Scenario) -> Vec<Sample> {

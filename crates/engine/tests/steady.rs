@@ -6,7 +6,7 @@ use hypertwin_cluster::Scenario;
 use hypertwin_engine::{Condition, Steady, aggregate};
 use hypertwin_sharing as exact;
 use serde_json::json;
-use support::{host, replications, vm};
+use support::{host, parse, replications, vm};
 
 const SERVICE_S: f64 = 0.005;
 
@@ -24,7 +24,7 @@ fn mm1(load: f64, arrivals: f64) -> Scenario {
         "vms": {"v": vm(1, "w", json!({"guest": {"time_slice": "10 s"}}))},
         "workloads": {"w": {"arrivals": {"open": {"rate": format!("{rate} /s")}}, "cpu": {"mean": "5 ms", "cv": 1}, "wake_up": "0 s"}},
     });
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn sessions(duration: &str, more: serde_json::Value) -> Scenario {
         "vms": {"v": spec},
         "workloads": {"w": {"arrivals": {"closed": {"population": 400, "think": {"mean": "10 s"}}}, "cpu": {"mean": "5 ms"}}},
     });
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 #[test]

@@ -4,14 +4,12 @@
 use crate::support;
 
 use hypertwin_cluster::{Bandwidth, Bytes, Drive, SPLIT_BYTES, Scenario};
-use hypertwin_engine::{
-    HostResult, Replication, StationResult, VmResult, aggregate, replication_seed, run, watched_run,
-};
+use hypertwin_engine::{HostResult, Replication, VmResult, aggregate, replication_seed, run, watched_run};
 use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::{Map, Value, json};
 use support::checker::Checker;
-use support::{Dice, merge, seeds, usual_seeds};
+use support::{Dice, merge, parse, seeds, usual_seeds};
 
 const SEEDS: u64 = 250;
 /// Controllers split the I/Os of this one, so that its disks do more operations than its workloads ask for.
@@ -166,7 +164,7 @@ fn random_scenario(seed: u64) -> Scenario {
     if !text["arrays"]["san"].is_null() {
         support::random_copies(seed, &mut text, &["san"]);
     }
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+    parse(&text)
 }
 
 /// Leaves one system, alone on a host without hypervisor.
@@ -302,14 +300,9 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
         2.0 * members as f64 * bandwidth.bytes_per_s() / 1e6 * (1.0 + slack_s / duration_s)
     };
     for station in &result.stations {
-        let StationResult {
-            name,
-            utilization_pct,
-            utilization_max_pct,
-            ..
-        } = station;
+        let (name, found) = (&station.name, &station.figures);
         assert!(
-            *utilization_max_pct <= 100.0 + 1e-6 && *utilization_pct <= utilization_max_pct + 1e-6,
+            found.utilization_max_pct <= 100.0 + 1e-6 && found.utilization_pct <= found.utilization_max_pct + 1e-6,
             "seed {seed}: {station:?}"
         );
         let rate = if name == "san-front-end" {
@@ -319,9 +312,9 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
         } else {
             None
         };
-        if let (Some(rate), Some(mb_per_s)) = (rate, station.mb_per_s) {
+        if let (Some(rate), Some(mb_per_s)) = (rate, found.mb_per_s) {
             assert!(
-                mb_per_s <= most(station.members, rate, result.duration_s),
+                mb_per_s <= most(found.members, rate, result.duration_s),
                 "seed {seed}: {station:?} over {rate}"
             );
         }
@@ -354,9 +347,9 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
             let buffered = ((4 << 20) as f64 / smallest as f64).max(1_024.0);
             let more = if disk.flash().is_some() { buffered } else { 0.0 };
             let begun = (f64::from(disk.depth) + more) / result.duration_s;
-            let most = (rate(false).max(rate(true)) + begun) * station.members as f64;
+            let most = (rate(false).max(rate(true)) + begun) * found.members as f64;
             assert!(
-                station.throughput_per_s <= most,
+                found.throughput_per_s <= most,
                 "seed {seed}: {station:?}, at most {most} per second"
             );
         }
@@ -443,20 +436,7 @@ fn random_clusters_keep_the_laws() {
 fn work_is_conserved() {
     for seed in seeds(SEEDS) {
         let mut scenario = random_scenario(seed);
-        for host in scenario.hosts.values_mut() {
-            host.threads_per_core = 1;
-            host.overhead.interrupt_share_pct = 0.0;
-            host.turbo = None;
-            host.memory_system.remote_latency_factor = 1.0;
-            host.memory_system.socket_latency_factor = 1.0;
-        }
-        for workload in scenario.workloads.values_mut() {
-            workload.memory_traffic = Bandwidth::ZERO;
-        }
-        for vm in scenario.vms.values_mut() {
-            vm.vcpus = vm.vcpus.min(scenario.hosts["h"].logical_cpus());
-            vm.affinity = None;
-        }
+        support::level(&mut scenario);
         let vms = scenario.vm_names().len();
         let mut checker = Checker::new(seed, &scenario);
         watched_run(&scenario, seed, |view| {

@@ -2,23 +2,9 @@
 
 use crate::support;
 
-use hypertwin_cluster::Scenario;
-use hypertwin_engine::{PointReport, VmReport};
-use serde_json::{Value, json};
-use support::{host, merge, report, vm};
-
-fn read(text: &Value) -> Scenario {
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
-}
-
-#[track_caller]
-fn assert_near(actual: impl Into<Option<f64>>, expected: f64, tolerance: f64, what: &str) {
-    let actual = actual.into().expect("it was measured");
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
-}
+use hypertwin_engine::PointReport;
+use serde_json::json;
+use support::{assert_near, host, merge, of, parse, report, vm};
 
 #[test]
 fn a_larger_transaction_has_more_rounds_of_cpu_and_the_same_delay() {
@@ -81,11 +67,7 @@ fn pool(rate: f64, limit: Option<f64>) -> PointReport {
     if let Some(limit) = limit {
         text["storage"]["pool"]["service"]["limit_cpus"] = json!(limit);
     }
-    report(&read(&text), 1)
-}
-
-fn of(report: &PointReport) -> &VmReport {
-    &report.groups["v"]
+    report(&parse(&text), 1)
 }
 
 /// 99th percentile of latencies in milliseconds.

@@ -3,12 +3,11 @@
 
 use crate::support;
 
-use hypertwin_cluster::Scenario;
-use hypertwin_engine::{PointReport, PoolReport, VmReport};
+use hypertwin_engine::PointReport;
 use hypertwin_models::storage::destaging::{Visit, at_head};
 use hypertwin_models::storage::disk::{Disk, Pass};
 use serde_json::{Value, json};
-use support::{host, merge, vm};
+use support::{assert_near, host, merge, merged, of, pool, report_of as report, vm};
 
 const BLOCK: f64 = 4_096.0;
 
@@ -53,27 +52,6 @@ fn express(nodes: u32, redundancy: &str) -> Value {
         json!({"kind": "nvme", "per_node": 4, "capacity": "1 TB"}),
     );
     text
-}
-
-fn report(text: &Value) -> PointReport {
-    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
-    support::report(&scenario, 1)
-}
-
-fn of(report: &PointReport) -> &VmReport {
-    &report.groups["v"]
-}
-
-fn pool(report: &PointReport) -> &PoolReport {
-    &report.pools["pool"]
-}
-
-#[track_caller]
-fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance * expected,
-        "{what}: {actual} instead of {expected}"
-    );
 }
 
 fn writes(rate: &str, working_set: &str) -> Value {
@@ -179,12 +157,6 @@ fn hard_disks_read_what_their_cache_devices_have_not() {
         json!({"storage": {"pool": {"devices": {"kind": "sas-ssd", "per_node": 4, "capacity": "900 GB"}}}}),
     );
     assert_eq!(pool(&report(&flash)).cache_hit_pct, Some(0.0));
-}
-
-fn merged(text: &Value, more: Value) -> Value {
-    let mut text = text.clone();
-    merge(&mut text, more);
-    text
 }
 
 #[test]

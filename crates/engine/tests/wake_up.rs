@@ -5,7 +5,7 @@ use crate::support;
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, State, VmReport, watched_run};
 use serde_json::{Value, json};
-use support::{host, hungry, merge, vm};
+use support::{host, hungry, merge, parse, vm};
 
 /// One client whose work is 1 ms, and who thinks between.
 fn client(think: &str) -> Value {
@@ -19,7 +19,7 @@ fn scenario(host: Value, vms: Value, workloads: Value, more: Value) -> Scenario 
         "hosts": {"h": host}, "vms": vms, "workloads": workloads,
     });
     merge(&mut text, more);
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 /// The VM of a client with `think` and `more`, alone on a host.

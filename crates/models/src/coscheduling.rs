@@ -80,14 +80,19 @@ pub fn slowest_waiting(vcpus: impl Iterator<Item = Progress>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn leaders_stop_beyond_the_threshold_and_start_again_below_the_lower_one() {
+    fn judged(vcpus: &[Progress], costop_ns: u64, costart_ns: u64) -> (Vec<(u64, usize)>, Vec<usize>) {
         let limits = CoschedulingThresholds {
-            costop_ns: 3000,
-            costart_ns: 2000,
+            costop_ns,
+            costart_ns,
             poll_ns: 1000,
         };
         let mut found = Decisions::default();
+        judge(vcpus.iter().copied(), limits, &mut found);
+        (found.stop, found.start)
+    }
+
+    #[test]
+    fn leaders_stop_beyond_the_threshold_and_start_again_below_the_lower_one() {
         let vcpus = [
             Progress::Ready { lag_ns: 5000 },
             Progress::Running { lag_ns: 1999 },
@@ -97,49 +102,22 @@ mod tests {
             Progress::Idle,
             Progress::Ready { lag_ns: 500 },
         ];
-        judge(vcpus.into_iter(), limits, &mut found);
-        assert_eq!(
-            found,
-            Decisions {
-                stop: vec![(500, 6), (1999, 1)],
-                start: vec![3]
-            }
-        );
+        assert_eq!(judged(&vcpus, 3000, 2000), (vec![(500, 6), (1999, 1)], vec![3]));
     }
 
     #[test]
     fn who_is_ahead_goes_on_as_soon_as_no_sibling_waits() {
-        let limits = CoschedulingThresholds {
-            costop_ns: 3000,
-            costart_ns: 2000,
-            poll_ns: 1000,
-        };
-        let mut found = Decisions::default();
         let vcpus = [
             Progress::Running { lag_ns: 9000 },
             Progress::Running { lag_ns: 0 },
             Progress::Stopped { lag_ns: 1000 },
             Progress::Idle,
         ];
-        judge(vcpus.into_iter(), limits, &mut found);
-        assert_eq!(
-            found,
-            Decisions {
-                stop: vec![],
-                start: vec![2]
-            }
-        );
+        assert_eq!(judged(&vcpus, 3000, 2000), (vec![], vec![2]));
     }
 
     #[test]
     fn idle_vcpus_hold_nobody_back() {
-        let limits = CoschedulingThresholds {
-            costop_ns: 0,
-            costart_ns: 0,
-            poll_ns: 1,
-        };
-        let mut found = Decisions::default();
-        judge([Progress::Idle, Progress::Idle].into_iter(), limits, &mut found);
-        assert_eq!(found, Decisions::default());
+        assert_eq!(judged(&[Progress::Idle, Progress::Idle], 0, 0), (vec![], vec![]));
     }
 }

@@ -244,45 +244,17 @@ fn a_pool_loses_with_any_of_its_groups() {
 #[test]
 fn assumptions_out_of_range_are_named() {
     let good = assumptions(0.01, DAY_S);
-    for (bad, path) in [
-        (
-            Assumptions {
-                annual_failure_rate: 0.0,
-                ..good
-            },
-            "annual_failure_rate",
-        ),
-        (
-            Assumptions {
-                annual_failure_rate: 11.0,
-                ..good
-            },
-            "annual_failure_rate",
-        ),
-        (
-            Assumptions {
-                annual_failure_rate: f64::NAN,
-                ..good
-            },
-            "annual_failure_rate",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (Assumptions { annual_failure_rate: 0.0, ..good }, "annual_failure_rate"),
+        (Assumptions { annual_failure_rate: 11.0, ..good }, "annual_failure_rate"),
+        (Assumptions { annual_failure_rate: f64::NAN, ..good }, "annual_failure_rate"),
         (Assumptions { repair_s: 0.5, ..good }, "repair"),
-        (
-            Assumptions {
-                repair_s: 366.0 * DAY_S,
-                ..good
-            },
-            "repair",
-        ),
-        (
-            Assumptions {
-                repair_s: f64::NAN,
-                ..good
-            },
-            "repair",
-        ),
+        (Assumptions { repair_s: 366.0 * DAY_S, ..good }, "repair"),
+        (Assumptions { repair_s: f64::NAN, ..good }, "repair"),
         (Assumptions { groups: 0, ..good }, "groups"),
-    ] {
+    ];
+    for (bad, path) in cases {
         let mistake = assess(scheme("ec-3+2"), &bad).expect_err("out of range");
         assert_eq!((mistake.code.as_str(), mistake.path.as_str()), ("out-of-range", path));
     }

@@ -382,10 +382,10 @@ fn aggregate(replications: Vec<Py<Replication>>, brief: bool) -> PyResult<String
     json(&report)
 }
 
-/// The metrics of VMs with their definitions, as a JSON list in the order of reports.
+/// The structs of reports with the definitions of their metrics, as a JSON list.
 #[pyfunction]
 fn metrics() -> PyResult<String> {
-    json(&hypertwin_engine::VM_METRICS)
+    json(&hypertwin_engine::metric_tables())
 }
 
 /// The bands of all metrics used to judge a point, as a JSON list.

@@ -15,7 +15,8 @@ from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.causes import EXPLAINED
 from hypertwin.diagnosis.evidence import Evidence, Stat
 from hypertwin.diagnosis.rule import Finding
-from hypertwin.documents.simulation import Cause, Host, Point, Vm
+from hypertwin.documents.measured import Host, Vm
+from hypertwin.documents.simulation import Cause, Point
 from hypertwin.ingest import telemetry
 from hypertwin.results.simulation import Result
 from hypertwin.scenario import Scenario, load

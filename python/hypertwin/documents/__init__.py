@@ -8,7 +8,7 @@ end in their unit as in docs/metrics.md (`_s` seconds, `_ms` milliseconds, `_pct
 | file | documents of |
 |---|---|
 | `simulation` | `hypertwin simulate` |
-| `vm_metrics` | the metrics of VMs in it, generated from the table of the engine |
+| `measured` | hosts, clusters, VMs, stations and pools in it, generated from the tables of the engine |
 | `validation` | `hypertwin validate` |
 | `placement` | `hypertwin plan` |
 | `plan` | `hypertwin density`, `durability`, `size` |

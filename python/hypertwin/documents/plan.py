@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from hypertwin.documents.failover import Failover
-from hypertwin.documents.simulation import Bottleneck, Limit
+from hypertwin.documents.measured import Bottleneck
+from hypertwin.documents.simulation import Limit
 from hypertwin.documents.space import Space
 from hypertwin.documents.vnuma import HostTopology, Layout, LayoutWarning
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hypertwin.documents.simulation import Break, Point, Sign, Vm
+from hypertwin.documents.measured import Vm
+from hypertwin.documents.simulation import Break, Point, Sign
 from hypertwin.judgement.limits import limiting
 from hypertwin.judgement.settings import Axes, group_names, lines, setting, work
 from hypertwin.metrics.bands import band

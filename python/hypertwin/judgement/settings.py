@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypertwin.documents.simulation import Point, Vm
+from hypertwin.documents.measured import Vm
+from hypertwin.documents.simulation import Point
 from hypertwin.metrics.points import groups, short_path, varying_paths
 
 NAMES = {"vcpus": "vCPUs", "load": "load, times", "count": "number of VMs", "cores_per_socket": "cores per socket"}

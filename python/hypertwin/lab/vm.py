@@ -25,7 +25,7 @@ import yaml
 
 from hypertwin import scenario
 from hypertwin.documents import lab as documents
-from hypertwin.documents.simulation import Vm
+from hypertwin.documents.measured import Vm
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
 from hypertwin.files import writing
 from hypertwin.ingest.kvm.linux_host import written

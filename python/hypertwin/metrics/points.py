@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hypertwin.documents.simulation import Point, Verdict, Vm
+from hypertwin.documents.measured import Vm
+from hypertwin.documents.simulation import Point, Verdict
 from hypertwin.documents.space import OWN
 from hypertwin.metrics.packed import settings
 from hypertwin.metrics.words import number

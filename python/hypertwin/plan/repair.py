@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from hypertwin import _core, language
 from hypertwin.documents import plan as documents
-from hypertwin.documents.simulation import Point, Pool
+from hypertwin.documents.measured import Pool
+from hypertwin.documents.simulation import Point
 from hypertwin.errors import fail
 from hypertwin.plan import durability
 from hypertwin.runs import settle, simulation

@@ -5,7 +5,8 @@ from typing import Any
 
 from hypertwin.records import RecordPart
 from hypertwin.records.failover import Failover
-from hypertwin.records.simulation import Bottleneck, Limit
+from hypertwin.records.measured import Bottleneck
+from hypertwin.records.simulation import Limit
 from hypertwin.records.space import Space
 from hypertwin.records.vnuma import HostTopologyFields, LayoutFields, LayoutWarning
 

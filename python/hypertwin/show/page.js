@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources aebaba247a4869ff3538940f423eadc5c3a6c523230d9eccbd762b6cdf642948 */
+/* built by `make page` from web/, sources bf0c2a77fb86b231ca1e8d834bfa03f9023821a015f5758171700202b8482650 */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

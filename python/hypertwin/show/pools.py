@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.simulation import Incident, Pool, Simulation
+from hypertwin.documents.measured import Incident, Pool
+from hypertwin.documents.simulation import Simulation
 from hypertwin.metrics.points import setting_at, short_path, varying_paths, where
 from hypertwin.metrics.words import number
 from hypertwin.show.table import Cells, Fitted

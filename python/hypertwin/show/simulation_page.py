@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from hypertwin.documents.simulation import Point, Simulation, Timeline
+from hypertwin.documents.measured import Timeline
+from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
 from hypertwin.metrics import frame

@@ -3,26 +3,33 @@
 use super::allocation::{Allocation, percent};
 use super::means::{confidence, mean};
 use super::results::{HostResult, Replication};
+use crate::metrics::reports;
 use crate::ordered::map_of;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A cluster in a [`PointReport`](super::PointReport).
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct ClusterReport {
-    pub hosts: usize,
-    pub vms: usize,
-    pub vcpus: u32,
-    pub cores: u32,
-    pub vcpu_per_core: f64,
-    pub usage_pct: f64,
-    pub usage_pct_ci95: Option<f64>,
-    pub peak_host: String,
-    pub fullest_host_pct: f64,
-    pub ready_pct: f64,
-    pub memory_pct: f64,
-    pub memory_usage_pct: f64,
+reports! {
+    /// A cluster with sums over its hosts, or means weighted by capacity.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct ClusterReport {
+        pub hosts: usize;
+        /// Virtual machines in the cluster.
+        pub vms: usize = "VMs";
+        pub vcpus: u32;
+        /// Physical cores of the cluster's hosts.
+        pub cores: u32 = "Cores";
+        /// vCPUs of the cluster's VMs divided by its physical cores.
+        pub vcpu_per_core: f64 = "vCPUs per core";
+        pub usage_pct: f64;
+        pub usage_pct_ci95: Option<f64>;
+        /// The host of the cluster with the highest usage, or the first of equal ones.
+        pub peak_host: String = "Most loaded host";
+        /// `usage_pct` of that host.
+        pub fullest_host_pct: f64 = "Usage of the most loaded host", "%";
+        pub ready_pct: f64;
+        pub memory_pct: f64;
+        pub memory_usage_pct: f64;
+    }
 }
 
 /// The clusters of a scenario, over its replications.

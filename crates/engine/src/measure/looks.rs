@@ -323,7 +323,7 @@ fn queues(looks: &[Look], since: Nanos) -> Vec<Held> {
         let of = |look: &Look| {
             let found = look.stations.get(index).filter(|each| each.name == station.name);
             let found = found.or_else(|| look.stations.iter().find(|each| each.name == station.name));
-            found.map_or(0.0, |each| each.queue * (look.at - since) as f64)
+            found.map_or(0.0, |each| each.figures.queue * (look.at - since) as f64)
         };
         let integrals: Vec<f64> = looks.iter().map(of).collect();
         let times = looks.windows(2).map(|pair| ((pair[1].at - pair[0].at) as f64).max(1.0));
@@ -339,7 +339,7 @@ fn queues(looks: &[Look], since: Nanos) -> Vec<Held> {
             stock: Stock::Queue,
             of: station.name.clone(),
             levels,
-            turnover: station.throughput_per_s * duration_s,
+            turnover: station.figures.throughput_per_s * duration_s,
         })
     };
     last.iter().enumerate().filter_map(queue).collect()

@@ -2,32 +2,15 @@
 
 use super::results::Replication;
 use crate::reclaim::{HostMemoryResult, VmMemoryResult};
-use serde::Serialize;
-
-/// The memory of a host that ever could run short, in a [`HostReport`](super::HostReport).
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct HostMemoryReport {
-    pub state: &'static str,
-    pub free_bytes: f64,
-    pub min_free_bytes: f64,
-    pub ballooned_bytes: f64,
-    pub swapped_bytes: f64,
-    pub compressed_bytes: f64,
-    pub shared_bytes: f64,
-    pub overcommit_pct: f64,
-    pub swap_in_bytes_per_s: f64,
-    pub swap_out_bytes_per_s: f64,
-}
 
 /// What is reported of a host's memory: the means of the replications in which it could run short, if there are any.
-pub fn of_host(replications: &[&Replication], host: usize) -> Option<HostMemoryReport> {
+pub fn of_host(replications: &[&Replication], host: usize) -> Option<HostMemoryResult> {
     let all = replications.iter().filter_map(|one| one.hosts[host].reclaimed.as_ref());
     let all: Vec<&HostMemoryResult> = all.collect();
-    let worst = all.iter().map(|one| one.level).max()?;
+    let state = all.iter().map(|one| one.state).max()?;
     let mean = |get: fn(&HostMemoryResult) -> f64| all.iter().map(|one| get(one)).sum::<f64>() / all.len() as f64;
-    Some(HostMemoryReport {
-        state: ["high", "clear", "soft", "hard", "low"][worst as usize],
+    Some(HostMemoryResult {
+        state,
         free_bytes: mean(|one| one.free_bytes),
         min_free_bytes: mean(|one| one.min_free_bytes),
         ballooned_bytes: mean(|one| one.ballooned_bytes),

@@ -12,6 +12,7 @@
 //! | `vm_metrics.rs` | the metrics of a VM, one line each |
 //! | `results.rs` | the results of one replication, as plain data |
 //! | `looks.rs` | what a run holds and is offered, from time to time |
+//! | `tables.rs` | the tables of all metrics |
 //! | `tails.rs` | response times in parts of a run: whether the slowest become slower |
 //! | `loops.rs` | closed loops, and whether Little's law accounts for their sessions |
 //! | `verdict.rs` | whether a point is steady, and if not, why |
@@ -46,6 +47,7 @@ mod report;
 mod results;
 mod samples;
 mod stations;
+mod tables;
 mod tails;
 mod task;
 mod verdict;
@@ -59,7 +61,6 @@ pub use clusters::ClusterReport;
 
 pub use judgement::{Judgement, Limit, LimitKind, Severity, Sign, Tone};
 pub use looks::Looks;
-pub use memory::HostMemoryReport;
 pub use point::{HostReport, NodeReport, PointReport, TimelineReport};
 pub use recorder::Recorder;
 pub use report::aggregate;
@@ -67,13 +68,12 @@ pub use results::{
     FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, Timeline, VmTimeline,
 };
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
-pub use stations::{BottleneckReport, StationReport};
+pub use stations::BottleneckReport;
+pub use tables::metric_tables;
 pub use task::Task;
 pub use verdict::{Condition, Reason, Steady, Verdict};
 pub use view::{View, WorldView};
-pub use vm_metrics::{
-    Curve, IoReport, IoResult, IoSums, LatencyReport, Metric, ResponseReport, VM_METRICS, VmReport, VmResult,
-};
+pub use vm_metrics::{IoResult, IoSums, IosReport, ResponseReport, VmReport, VmResult};
 
 use crate::cpu::Processors;
 use crate::faults::Faults;

@@ -2,13 +2,14 @@
 
 use super::clusters::ClusterReport;
 use super::judgement::Judgement;
-use super::memory::HostMemoryReport;
 use super::results::{FailureReport, HostTimeline, VmTimeline};
-use super::stations::{BottleneckReport, StationReport};
+use super::stations::BottleneckReport;
 use super::verdict::Verdict;
 use super::vm_metrics::VmReport;
+use crate::metrics::reports;
 use crate::movement::History;
-use crate::storage::{PoolReport, PoolTimeline};
+use crate::reclaim::HostMemoryResult;
+use crate::storage::{PoolReport, PoolTimeline, StationReport};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -49,59 +50,79 @@ pub struct PointReport {
     pub simulated_s: f64,
 }
 
-/// Times of a VM from the failure of its host until it serves again, of all replications.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct DowntimeReport {
-    pub mean_s: f64,
-    pub min_s: f64,
-    pub max_s: f64,
-}
+reports! {
+    /// Times in seconds of a VM from the failure of its host until it serves again, in all replications.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct DowntimeReport {
+        pub mean_s: f64;
+        pub min_s: f64;
+        pub max_s: f64;
+    }
 
-/// A host in a [`PointReport`].
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct HostReport {
-    pub cluster: String,
-    pub usage_pct: f64,
-    pub usage_pct_ci95: Option<f64>,
-    pub utilization_pct: f64,
-    pub core_utilization_pct: f64,
-    pub overhead_pct: f64,
-    pub ready_pct: f64,
-    pub costop_pct: f64,
-    pub down_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub migration_cpu_pct: Option<f64>,
-    pub memory_pct: f64,
-    pub memory_usage_pct: f64,
-    pub memory_gb_per_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<HostMemoryReport>,
-    pub nodes: BTreeMap<String, NodeReport>,
-}
+    /// A host. NUMA nodes are numbered.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct HostReport {
+        /// The cluster of the host, or of the VM's host. `default` if the scenario names none.
+        pub cluster: String = "Cluster";
+        /// CPU cycles used divided by cores × nominal clock, at most 100. At 100 every core has a busy thread, although
+        /// second threads still have capacity. For a cluster it is the mean over its hosts, weighted by cores × nominal
+        /// clock.
+        pub usage_pct: f64 = "Host usage", "%";
+        pub usage_pct_ci95: Option<f64>;
+        /// Mean over hardware threads of the time that each was busy.
+        pub utilization_pct: f64 = "Host utilization", "%";
+        /// Mean over cores of the time that at least one thread was busy.
+        pub core_utilization_pct: f64 = "Core utilization", "%";
+        /// Part of the host's core capacity that the hypervisor's own worlds or threads used for VMs: I/O, network,
+        /// device emulation.
+        pub overhead_pct: f64 = "Hypervisor overhead", "%";
+        pub ready_pct: f64;
+        pub costop_pct: f64;
+        pub down_s: f64;
+        /// Part of the host's core capacity that sends and receives VMs. The host's usage includes it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub migration_cpu_pct: Option<f64> = "CPU of migrations", "%";
+        /// Configured memory of VMs plus hypervisor memory (`hypervisor_memory`), in % of the memory of the host, or of
+        /// all hosts of the cluster. It follows from the scenario: VMs of a failed host count there, and the memory
+        /// overhead of VMs does not count. Above 100% the host reclaims memory only if the touched memory of VMs does
+        /// not fit.
+        pub memory_pct: f64 = "Memory configured", "%";
+        /// As `memory_pct`, but with the touched memory of VMs (`memory_touched`). By default VMs touch all their
+        /// memory.
+        pub memory_usage_pct: f64 = "Memory in use", "%";
+        pub memory_gb_per_s: f64;
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory: Option<HostMemoryResult>;
+        pub nodes: BTreeMap<String, NodeReport>;
+    }
 
-/// A NUMA node in a [`HostReport`], by its number.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct NodeReport {
-    pub memory_gb_per_s: f64,
-    pub usage_pct: f64,
-    pub vcpus: f64,
-    pub memory_mb: f64,
-    pub memory_pct: f64,
-}
+    /// A NUMA node of a host.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct NodeReport {
+        /// Bytes that the memory of node N delivers per second, to all nodes. If one node is near its limit and another
+        /// is idle, a VM might be on one node only.
+        pub memory_gb_per_s: f64 = "Memory bandwidth of a NUMA node", "GB/s";
+        /// As `usage_pct`, for the cores of node N. Interrupts of idle hardware threads count only for the host.
+        pub usage_pct: f64 = "Usage of a NUMA node", "%";
+        /// vCPUs whose home is node N at the end of the run. Without home nodes (Linux, VMs with an affinity) it counts
+        /// vCPUs placed there at power-on.
+        pub vcpus: f64 = "vCPUs of a NUMA node";
+        /// Configured memory of VMs on node N at the end of the run, in mebibytes like esxtop.
+        pub memory_mb: f64 = "Memory of VMs on a NUMA node", "MB";
+        /// The same memory in % of the node's memory for VMs, without hypervisor memory.
+        pub memory_pct: f64 = "Memory in use of a NUMA node", "%";
+    }
 
-/// Samples over time of the first replication.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct TimelineReport {
-    pub interval_s: f64,
-    pub time_s: Vec<f64>,
-    pub hosts: BTreeMap<String, HostTimeline>,
-    pub vms: BTreeMap<String, VmTimeline>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub pools: BTreeMap<String, PoolTimeline>,
+    /// Samples of the first replication. Times since the end of the warm-up.
+    #[derive(Clone, Debug, Default, Serialize)]
+    pub struct TimelineReport {
+        pub interval_s: f64;
+        pub time_s: Vec<f64>;
+        pub hosts: BTreeMap<String, HostTimeline>;
+        pub vms: BTreeMap<String, VmTimeline>;
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub pools: BTreeMap<String, PoolTimeline>;
+    }
 }
 
 impl PointReport {

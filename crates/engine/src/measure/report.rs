@@ -9,9 +9,8 @@ use super::point::{DowntimeReport, HostReport, NodeReport, PointReport, Timeline
 use super::results::{HostResult, NodeResult, Observation, Replication};
 use super::stations;
 use super::verdict::{Steady, verdict};
-use super::vm_metrics::{
-    Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
-};
+use super::vm_metrics::{IoResult, IoSums, IosReport, OutcomeReport, ResponseReport, VmReport, VmResult};
+use crate::metrics::{Curve, LatencyReport, Together};
 use crate::ordered::{map_of, sort_by};
 use crate::storage::{self, PoolResult, StationResult};
 use hypertwin_kernel::Histogram;
@@ -350,11 +349,11 @@ impl Members<'_> {
     }
 
     /// What is reported of some of their I/Os.
-    fn io(&self, some: fn(&IoResult) -> &IoSums, latency: &Histogram) -> IoReport {
+    fn io(&self, some: fn(&IoResult) -> &IoSums, latency: &Histogram) -> IosReport {
         let ios = self.io_total(some, |_, sums| sums.count as f64);
         let replications = self.replications.len() as f64;
         let quantile = |q: f64| (!latency.is_empty()).then(|| latency.quantile(q) as f64 / 1e6);
-        IoReport {
+        IosReport {
             iops: ios / replications / self.replications[0].duration_s,
             mb_per_s: self.io_total(some, |_, sums| sums.mb_per_s) / replications,
             latency_ms: LatencyReport {
@@ -402,7 +401,7 @@ impl Members<'_> {
             )
         };
         self.report_io(&mut report);
-        report.reclaimed = memory::of_vms(self.replications, self.vms);
+        report.memory = memory::of_vms(self.replications, self.vms);
         report
     }
 }

@@ -4,6 +4,7 @@ use super::allocation::Allocation;
 use super::looks::Looks;
 use super::task::Task;
 use super::vm_metrics::VmResult;
+use crate::metrics::reports;
 use crate::movement::History;
 use crate::reclaim::HostMemoryResult;
 use crate::responses::Responses;
@@ -165,38 +166,38 @@ pub struct Timeline {
     pub pools: Vec<PoolTimeline>,
 }
 
-/// Timeline of a host.
-#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `HostResult`")]
-pub struct HostTimeline {
-    pub usage_pct: Vec<f64>,
-    pub utilization_pct: Vec<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub free_bytes: Vec<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ballooned_bytes: Vec<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub swapped_bytes: Vec<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub compressed_bytes: Vec<f64>,
-}
+reports! {
+    /// State of a host at each sample time, with reclaimed memory if the host was short of memory at any time.
+    #[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
+    pub struct HostTimeline {
+        pub usage_pct: Vec<f64>;
+        pub utilization_pct: Vec<f64>;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub free_bytes: Vec<f64>;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub ballooned_bytes: Vec<f64>;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub swapped_bytes: Vec<f64>;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub compressed_bytes: Vec<f64>;
+    }
 
-/// Timeline of a VM.
-#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `VmResult`")]
-pub struct VmTimeline {
-    pub guest_cpu_pct: Vec<f64>,
-    pub run_pct: Vec<f64>,
-    pub ready_pct: Vec<f64>,
-    pub costop_pct: Vec<f64>,
-    pub run_queue: Vec<f64>,
-    pub throughput_per_s: Vec<f64>,
-    pub response_ms_mean: Vec<Option<f64>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub iops: Vec<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub io_latency_ms_mean: Vec<Option<f64>>,
-    /// Part of each interval in which it was up, where VMs may move.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub up: Vec<f64>,
+    /// State of a VM at each sample time.
+    #[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
+    pub struct VmTimeline {
+        pub guest_cpu_pct: Vec<f64>;
+        pub run_pct: Vec<f64>;
+        pub ready_pct: Vec<f64>;
+        pub costop_pct: Vec<f64>;
+        pub run_queue: Vec<f64>;
+        pub throughput_per_s: Vec<f64>;
+        pub response_ms_mean: Vec<Option<f64>>;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub iops: Vec<f64>;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub io_latency_ms_mean: Vec<Option<f64>>;
+        /// Part of each interval in which it was up, where VMs may move.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub up: Vec<f64>;
+    }
 }

@@ -3,8 +3,9 @@
 use super::Observed;
 use super::bands;
 use crate::ids::{HostId, Id, WorldId};
+use crate::metrics::reports;
 use crate::ordered::{map_of, sort_by};
-use crate::storage::{Station, StationResult, Sums, Waits};
+use crate::storage::{Station, StationReport, StationResult, Sums, Waits};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,9 +41,10 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         let (of, name) = (Station::Ports { host: id.index() }, || {
             format!("{}-ports", cpu.hosts()[id].name)
         });
-        results.extend(ports.map(|sums| StationResult {
-            path_failovers: storage.path_failovers(id),
-            ..sums.result(of, name(), false, duration_ns)
+        results.extend(ports.map(|sums| {
+            let mut result = sums.result(of, name(), false, duration_ns);
+            result.figures.path_failovers = storage.path_failovers(id);
+            result
         }));
     }
     for id in cpu.hosts().ids() {
@@ -58,35 +60,17 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
     results
 }
 
-/// A station in a report.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct StationReport {
-    pub members: usize,
-    pub utilization_pct: f64,
-    pub utilization_max_pct: f64,
-    pub queue: f64,
-    pub wait_ms: f64,
-    pub waited_pct: f64,
-    pub throughput_per_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mb_per_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hit_pct: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path_failovers: Option<f64>,
-}
-
-/// Which station limits, in a report.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct BottleneckReport {
-    pub station: String,
-    pub utilization_pct: f64,
-    pub saturated: bool,
-    pub next_station: Option<String>,
-    pub next_utilization_pct: Option<f64>,
-    pub binding_depth: Option<String>,
+reports! {
+    /// The station that limits I/O, or is nearest to its limit.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct BottleneckReport {
+        pub station: String;
+        pub utilization_pct: f64;
+        pub saturated: bool;
+        pub next_station: Option<String>;
+        pub next_utilization_pct: Option<f64>;
+        pub binding_depth: Option<String>;
+    }
 }
 
 /// The station of a name, which mostly is at `index`.
@@ -114,20 +98,22 @@ fn all_stations<'r>(replications: &[&'r [StationResult]]) -> Vec<(usize, &'r Sta
 pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, StationReport>, Option<BottleneckReport>) {
     let stations = all_stations(replications).into_iter().map(|(index, first)| {
         let count = replications.len() as f64;
-        let of =
-            |all: &&[StationResult], get: fn(&StationResult) -> f64| named(all, index, &first.name).map_or(0.0, get);
-        let mean = |get: fn(&StationResult) -> f64| replications.iter().map(|all| of(all, get)).sum::<f64>() / count;
+        let of = |all: &&[StationResult], get: fn(&StationReport) -> f64| {
+            named(all, index, &first.name).map_or(0.0, |one| get(&one.figures))
+        };
+        let mean = |get: fn(&StationReport) -> f64| replications.iter().map(|all| of(all, get)).sum::<f64>() / count;
         let report = StationReport {
-            members: first.members,
+            members: first.figures.members,
             utilization_pct: mean(|one| one.utilization_pct),
             utilization_max_pct: mean(|one| one.utilization_max_pct),
             queue: mean(|one| one.queue),
             wait_ms: mean(|one| one.wait_ms),
             waited_pct: mean(|one| one.waited_pct),
             throughput_per_s: mean(|one| one.throughput_per_s),
-            mb_per_s: first.mb_per_s.map(|_| mean(|one| one.mb_per_s.unwrap_or(0.0))),
-            hit_pct: first.hit_pct.map(|_| mean(|one| one.hit_pct.unwrap_or(0.0))),
+            mb_per_s: first.figures.mb_per_s.map(|_| mean(|one| one.mb_per_s.unwrap_or(0.0))),
+            hit_pct: first.figures.hit_pct.map(|_| mean(|one| one.hit_pct.unwrap_or(0.0))),
             path_failovers: first
+                .figures
                 .path_failovers
                 .map(|_| mean(|one| one.path_failovers.unwrap_or(0.0))),
         };

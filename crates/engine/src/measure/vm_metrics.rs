@@ -4,6 +4,7 @@
 //! several VMs shows their mean or their total. It names the half-width of the confidence interval where there is one,
 //! with the number of its series, for runs of one replication.
 
+use crate::metrics::{Curve, LatencyReport, Together, reports};
 use crate::reclaim::VmMemoryResult;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Histogram;
@@ -76,48 +77,6 @@ impl Figures {
     }
 }
 
-/// How a metric of several VMs is put together.
-#[derive(Clone, Copy, Debug)]
-pub enum Together {
-    Mean,
-    Total,
-}
-
-/// A metric of reports.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Metric {
-    /// Key in the report.
-    pub key: &'static str,
-    /// Title of its columns.
-    pub name: &'static str,
-    /// Unit.
-    pub unit: &'static str,
-    /// Definition, of at least one sentence.
-    pub definition: &'static str,
-    /// True if a group has the sum over its VMs and not their mean.
-    pub summed: bool,
-    /// Key of the half-width of its confidence interval.
-    pub half_width: Option<&'static str>,
-}
-
-const fn metric(
-    key: &'static str,
-    name: &'static str,
-    unit: &'static str,
-    about: &'static str,
-    together: Together,
-    half_width: &[&'static str],
-) -> Metric {
-    Metric {
-        key,
-        name,
-        unit,
-        definition: about.trim_ascii(),
-        summed: matches!(together, Together::Total),
-        half_width: if let [key] = half_width { Some(key) } else { None },
-    }
-}
-
 fn of(metric: fn(&Figures) -> f64, figures: &Figures) -> f64 {
     metric(figures)
 }
@@ -134,18 +93,6 @@ macro_rules! vm_metrics {
             $memory:ident $memory_title:literal, $memory_unit:literal: $memory_as:ident => $of_memory:expr;
         )+ }
     ) => {
-        /// The metrics of a VM, in the order of its report.
-        pub const VM_METRICS: &[Metric] = &[
-            $(metric(
-                stringify!($work), $work_title, $work_unit, concat!($($work_about),+), Together::$work_as,
-                &[$(stringify!($ci))?],
-            ),)+
-            $(metric(stringify!($io), $io_title, $io_unit, concat!($($io_about),+), Together::$io_as, &[]),)+
-            $(metric(
-                stringify!($memory), $memory_title, $memory_unit, concat!($($memory_about),+), Together::$memory_as, &[],
-            ),)+
-        ];
-
         /// What a replication measured of a VM. Percentages are per vCPU.
         #[derive(Clone, Debug, Encode, Decode)]
         #[allow(missing_docs, reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from")]
@@ -204,50 +151,82 @@ macro_rules! vm_metrics {
             }
         }
 
-        /// A VM, or a group of them, in a [`PointReport`](super::PointReport).
-        #[derive(Clone, Debug, Default, Serialize)]
-        #[allow(missing_docs, reason = "as in `PointReport`")]
-        pub struct VmReport {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub host: Option<String>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub cluster: Option<String>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub count: Option<usize>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub hosts: Option<Vec<String>>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub clusters: Option<Vec<String>>,
-            pub vcpus: u32,
-            $(
-                pub $work: f64,
-                $(pub $ci: Option<f64>,)?
-            )+
-            pub unit: String,
-            pub response_ms: ResponseReport,
-            pub response_count: u64,
-            $(pub $io: f64,)+
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub io_latency_ms: Option<LatencyReport>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub io_mb_per_s: Option<f64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub io_cpu_cycles_per_io: Option<f64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub read: Option<IoReport>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub write: Option<IoReport>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub copied_mb_per_s: Option<f64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub copy_s: Option<f64>,
-            $(pub $memory: f64,)+
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub slow_s: Option<f64>,
-            #[serde(rename = "memory", skip_serializing_if = "Option::is_none")]
-            pub reclaimed: Option<VmMemoryResult>,
-            pub virtual_nodes: u32,
-            pub outcomes: Vec<OutcomeReport>,
+        reports! {
+            /// State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per
+            /// vCPU.
+            #[derive(Clone, Debug, Default, Serialize)]
+            pub struct VmReport {
+                /// The host that the VM runs on.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub host: Option<String> = "Host";
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub cluster: Option<String>;
+                /// Virtual machines in the group.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub count: Option<usize> = "VMs";
+                /// The hosts of the group's VMs: a list, in JSON only. For a cluster it is the number of hosts.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub hosts: Option<Vec<String>> = "Hosts";
+                /// The clusters of the group's VMs. In JSON only.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub clusters: Option<Vec<String>> = "Clusters";
+                /// Virtual CPUs of the VM, or of all VMs of the cluster.
+                pub vcpus: u32 = "vCPUs", "", Total;
+                $(
+                    $(#[doc = $work_about])+
+                    pub $work: f64 = $work_title, $work_unit, $work_as;
+                    $(pub $ci: Option<f64>;)?
+                )+
+                /// Name of one unit of application work.
+                pub unit: String = "Unit";
+                /// Time from the start of a transaction to its end, without think time: CPU work, waits for a vCPU, and
+                /// delays that CPU contention does not lengthen.
+                pub response_ms: ResponseReport = "Response time";
+                /// Transactions measured in all replications.
+                pub response_count: u64 = "Transactions", "", Total;
+                $($(#[doc = $io_about])+ pub $io: f64 = $io_title, $io_unit, $io_as;)+
+                /// Time from the guest's driver to the interrupt that returns the I/O. Only for VMs with virtual disks,
+                /// like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR
+                /// histogram). Means, smallest and largest values are exact.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub io_latency_ms: Option<LatencyReport> = "I/O latency";
+                /// Payload of completed I/Os.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub io_mb_per_s: Option<f64> = "I/O bandwidth", "MB/s", Total;
+                /// Used time of the VM's vCPUs, of the worlds of its controllers and of its helper worlds, at the
+                /// nominal clock, divided by its I/Os. It includes everything that the VM does, not only I/O.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub io_cpu_cycles_per_io: Option<f64> = "CPU per I/O", "cycles";
+                /// Reads completed per second. VMs with virtual disks only, like the other `read_` figures.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub read: Option<IosReport> = "Reads";
+                /// Writes completed per second. VMs with virtual disks only, like the other `write_` figures.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub write: Option<IosReport> = "Writes";
+                /// Bytes per second that a VM with a copying workload wrote to `write_to`. Its response times are of
+                /// whole copies, from the start of the read to the end of the write. The `read_` and `write_` figures
+                /// are of the two ends.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub copied_mb_per_s: Option<f64> = "Copied", "MB/s", Total;
+                /// Time to copy the data of its virtual disks once (`working_set` × `vdisks`) at this speed. For a
+                /// group it is the time for all VMs. For another amount, scale it in proportion. Missing if nothing was
+                /// copied.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub copy_s: Option<f64> = "Time of a copy", "s";
+                $($(#[doc = $memory_about])+ pub $memory: f64 = $memory_title, $memory_unit, $memory_as;)+
+                /// Part of the measured time in which the VM's own live migration slowed it down or stopped it. It got
+                /// only part of its CPU time so that it writes less than is sent, or it paused for its last pages.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub slow_s: Option<f64> = "Slowed", "s";
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub memory: Option<VmMemoryResult>;
+                /// NUMA nodes that the guest sees.
+                pub virtual_nodes: u32 = "Virtual NUMA nodes", "", Total;
+                /// If replications reach different outcomes: a list of `throughput_units_per_s`, the mean of
+                /// replications within 15% of each other, and `likelihood_pct`, their share of all. The most likely
+                /// comes first. In JSON only.
+                pub outcomes: Vec<OutcomeReport> = "Outcomes";
+            }
         }
 
         impl VmReport {
@@ -280,13 +259,13 @@ macro_rules! vm_metrics {
 vm_metrics! {
     work {
         /// Time in which a vCPU was on a hardware thread, with its sibling thread idle or busy. Run + Ready +
-        /// Co-stop + Wait = 100 %.
+        /// Co-stop + Wait = 100%.
         run_pct "Run", "%": Mean => |vm| vm.percent(vm.account.run_ns as f64);
         /// Time in which a vCPU could run but had no hardware thread, including limited time. Per vCPU, 0 to 100.
-        /// For a host or cluster it is the mean over its vCPUs. Above 5 % look closer, above 10 % users notice.
+        /// For a host or cluster it is the mean over its vCPUs. Above 5% look closer, above 10% users notice.
         ready_pct "Ready", "%": Mean, ready_pct_ci95 None => |vm| vm.percent(vm.account.ready_ns as f64);
         /// Time in which ESXi stopped a vCPU because it was too far ahead of its siblings. Per vCPU. Healthy below
-        /// 1 %, trouble above 3 %.
+        /// 1%, trouble above 3%.
         costop_pct "Co-stop", "%": Mean, costop_pct_ci95 None => |vm| vm.percent(vm.account.costop_ns as f64);
         /// Time in which a vCPU had no work or waited for the hypervisor. Includes idle time, and time in which its
         /// host was down.
@@ -297,7 +276,7 @@ vm_metrics! {
         system_pct "System", "%": Mean => |vm| vm.percent(vm.system_ns);
         /// Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread.
         overlap_pct "Overlap", "%": Mean => |vm| vm.percent(vm.account.overlap_ns as f64);
-        /// Run + System − Overlap, corrected for clock, and charged 62.5 % while the sibling thread is busy. Per
+        /// Run + System − Overlap, corrected for clock, and charged 62.5% while the sibling thread is busy. Per
         /// vCPU.
         used_pct "Used", "%": Mean => |vm| vm.percent(vm.used_ns());
         /// Used in MHz of the nominal clock, whole VM.
@@ -332,7 +311,7 @@ vm_metrics! {
         iops "I/O operations", "1/s": Total => |vm| vm.ios / vm.duration_ns * 1e9;
     }
     memory {
-        /// Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80 % look closer.
+        /// Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80% look closer.
         numa_local_pct "Local memory", "%": Mean => |vm| 100.0 * vm.local;
         /// Memory on the home nodes, in mebibytes like esxtop.
         numa_local_mb "Local memory", "MB": Total => |vm| vm.memory_mb * vm.local;
@@ -373,48 +352,44 @@ pub struct IoSums {
     pub mb_per_s: f64,
 }
 
-/// Response times in a [`VmReport`], in milliseconds; null where there are none.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct ResponseReport {
-    pub mean: Option<f64>,
-    pub p50: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-    pub max: Option<f64>,
-    pub ci95: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub curve: Option<Curve>,
+reports! {
+    /// Response times of transactions in milliseconds, or null without transactions.
+    #[derive(Clone, Debug, Default, Serialize)]
+    pub struct ResponseReport {
+        pub mean: Option<f64> = "mean", "ms";
+        /// Half of all transactions took no longer than this.
+        pub p50: Option<f64> = "median", "ms";
+        /// 95% of all transactions took no longer than this.
+        pub p95: Option<f64> = "p95", "ms";
+        /// 99% of all transactions took no longer than this.
+        pub p99: Option<f64> = "p99", "ms";
+        /// The longest transaction of all replications.
+        pub max: Option<f64> = "longest", "ms";
+        /// Half-width of the 95% confidence interval of the mean over replications (Student t).
+        pub ci95: Option<f64> = "±", "ms";
+        /// List of [percentile, ms] over all VMs and replications: 0 (the smallest), 10, 25, 50, 75, 90, 95, 99, 99.5,
+        /// 99.9, 99.99 and 100 (the largest). With n values, only percentiles up to 100 − 100 ÷ n are present, and 100.
+        /// Missing without values. In JSON only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub curve: Option<Curve> as "Curve" = "curve", "%, ms";
+    }
+
+    /// Reads or writes of VMs with virtual disks.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct IosReport {
+        pub iops: f64 = "", "1/s", Total;
+        /// Their payload.
+        pub mb_per_s: f64 = "bandwidth", "MB/s", Total;
+        /// As `io_latency_ms_mean`, for them.
+        pub latency_ms: LatencyReport = "latency";
+    }
 }
 
-/// Latencies of I/Os in a [`VmReport`], in milliseconds; null where there are none.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct LatencyReport {
-    pub mean: Option<f64>,
-    pub p50: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub curve: Option<Curve>,
-}
-
-/// Reads or writes in a [`VmReport`].
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct IoReport {
-    pub iops: f64,
-    pub mb_per_s: f64,
-    pub latency_ms: LatencyReport,
-}
-
-/// Percentiles with their values in milliseconds, in ascending order; of groups only.
-pub type Curve = Vec<(f64, f64)>;
-
-/// What some of the replications agree on, in a [`VmReport`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct OutcomeReport {
-    pub throughput_units_per_s: f64,
-    pub likelihood_pct: f64,
+reports! {
+    /// Outcome shared by some of the replications.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub struct OutcomeReport {
+        pub throughput_units_per_s: f64;
+        pub likelihood_pct: f64;
+    }
 }

@@ -1,5 +1,6 @@
 //! What happened to VMs, as reports show it. Times are since the start of the run.
 
+use crate::metrics::reports;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
 use serde::Serialize;
@@ -62,26 +63,27 @@ pub enum Outcome {
     GivenUp,
 }
 
-/// A VM went down with its host.
-#[derive(Clone, Debug, PartialEq, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `Move`")]
-pub struct Outage {
-    pub vm: String,
-    pub host: String,
-    pub from_s: f64,
-    pub detected_s: Option<f64>,
-    pub restart_s: Option<f64>,
-    pub up_s: Option<f64>,
-    pub up_on: Option<String>,
-}
+reports! {
+    /// Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null without the
+    /// event.
+    #[derive(Clone, Debug, PartialEq, Serialize, Encode, Decode)]
+    pub struct Outage {
+        pub vm: String;
+        pub host: String;
+        pub from_s: f64;
+        pub detected_s: Option<f64>;
+        pub restart_s: Option<f64>;
+        pub up_s: Option<f64>;
+        pub up_on: Option<String>;
+    }
 
-/// A VM could not restart or migrate.
-#[derive(Clone, Debug, PartialEq, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `Move`")]
-pub struct Unplaced {
-    pub vm: String,
-    pub lacks: String,
-    pub at_s: f64,
+    /// A VM that could not restart in the first replication, and the shortage of each host.
+    #[derive(Clone, Debug, PartialEq, Serialize, Encode, Decode)]
+    pub struct Unplaced {
+        pub vm: String;
+        pub lacks: String;
+        pub at_s: f64;
+    }
 }
 
 /// All of it, in the order in which it began.

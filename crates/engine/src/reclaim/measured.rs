@@ -1,6 +1,7 @@
 //! What is measured of memory: sums over time, and what follows from them.
 
 use super::pages::{PAGE, PageCounts};
+use crate::metrics::reports;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::reclamation::Level;
@@ -109,7 +110,7 @@ impl HostSums {
         let rate = |pages: u64| pages as f64 * PAGE / duration_ns * 1e9;
         let places = &self.places;
         HostMemoryResult {
-            level: worst as u8,
+            state: worst as u8,
             free_bytes: mean(self.free),
             min_free_bytes,
             ballooned_bytes: mean(places.ballooned),
@@ -123,40 +124,75 @@ impl HostSums {
     }
 }
 
-/// What a replication measured of the memory of a VM whose host could run short: means over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode, serde::Serialize)]
-#[allow(
-    missing_docs,
-    reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from"
-)]
-pub struct VmMemoryResult {
-    pub granted_bytes: f64,
-    pub consumed_bytes: f64,
-    pub active_bytes: f64,
-    pub shared_bytes: f64,
-    pub ballooned_bytes: f64,
-    pub swapped_bytes: f64,
-    pub compressed_bytes: f64,
-    pub overhead_bytes: f64,
-    pub target_bytes: f64,
-    pub swap_in_bytes_per_s: f64,
-    pub swap_out_bytes_per_s: f64,
-    pub swap_wait_pct: f64,
+reports! {
+    /// Memory of a VM whose host was short of memory at any time: means over time.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode, serde::Serialize)]
+    pub struct VmMemoryResult {
+        /// Memory of the VM that is backed by host memory, including shared pages.
+        pub granted_bytes: f64 = "Memory granted", "bytes", Total;
+        /// Host memory that the VM's memory consumes: granted memory minus shared savings, with compressed pages at
+        /// half size.
+        pub consumed_bytes: f64 = "Memory consumed", "bytes", Total;
+        /// Recently used memory of the VM, as the host estimates it from samples.
+        pub active_bytes: f64 = "Memory active", "bytes", Total;
+        /// Memory that page sharing saves. For a host it is the sum over its VMs.
+        pub shared_bytes: f64 = "Memory shared", "bytes", Total;
+        /// Memory that guests gave back to balloons, their least used first. For a host it is the sum over its VMs.
+        pub ballooned_bytes: f64 = "Memory ballooned", "bytes", Total;
+        /// Memory of VMs that the host swapped out without the guest's knowledge. It is read back when it is used. For
+        /// a host it is the sum over its VMs.
+        pub swapped_bytes: f64 = "Memory swapped", "bytes", Total;
+        /// Memory of VMs that the host keeps compressed instead of swapping it out. For a host it is the sum over its
+        /// VMs.
+        pub compressed_bytes: f64 = "Memory compressed", "bytes", Total;
+        /// Host memory that the hypervisor needs for the VM in addition to the VM's memory.
+        pub overhead_bytes: f64 = "Memory overhead", "bytes", Total;
+        /// Memory that the host plans for the VM, by shares and reservation, with less for idle memory.
+        pub target_bytes: f64 = "Memory target", "bytes", Total;
+        /// Memory read back from the host's swap device, because it was used. For a host it is the sum over its VMs.
+        pub swap_in_bytes_per_s: f64 = "Swapped in", "bytes/s", Total;
+        /// Memory that the host wrote to its swap device. For a host it is the sum over its VMs.
+        pub swap_out_bytes_per_s: f64 = "Swapped out", "bytes/s", Total;
+        /// Time in which a vCPU waited for memory that the host had swapped out. Per vCPU. The guest counts it as busy.
+        pub swap_wait_pct: f64 = "Swap wait", "%";
+    }
+
+    /// Memory of a host that was short of memory at any time: means over time, and its worst state.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode, serde::Serialize)]
+    pub struct HostMemoryResult {
+        /// The worst state that free memory reached, by ESXi's thresholds: high, clear, soft, hard, low. From clear on
+        /// the host shares pages, in soft it balloons VMs, in hard and low it compresses or swaps their pages. Memory
+        /// figures exist only for hosts that can run short of memory.
+        #[serde(serialize_with = "named")]
+        pub state: u8 as "Literal['high', 'clear', 'soft', 'hard', 'low']" = "Memory state";
+        /// Unused memory of the host.
+        pub free_bytes: f64 = "Memory free", "bytes";
+        /// Memory that ESXi tries to keep free: 6% of the first 4 GiB, 4% of the next 8, 2% of the next 16, and 1%
+        /// of further memory. States are shares of it. On Linux it is the high watermark.
+        pub min_free_bytes: f64 = "Memory minimum", "bytes";
+        pub ballooned_bytes: f64;
+        pub swapped_bytes: f64;
+        pub compressed_bytes: f64;
+        pub shared_bytes: f64;
+        /// Touched memory of VMs with overhead, minus the host's memory for them, in % of the latter. Negative if all
+        /// fits.
+        pub overcommit_pct: f64 = "Memory overcommitted", "%";
+        pub swap_in_bytes_per_s: f64;
+        pub swap_out_bytes_per_s: f64;
+    }
 }
 
-/// What a replication measured of the memory of a host that could run short: means over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `VmMemoryResult`")]
-pub struct HostMemoryResult {
-    /// The worst level, from 0 for `high`.
-    pub level: u8,
-    pub free_bytes: f64,
-    pub min_free_bytes: f64,
-    pub ballooned_bytes: f64,
-    pub swapped_bytes: f64,
-    pub compressed_bytes: f64,
-    pub shared_bytes: f64,
-    pub overcommit_pct: f64,
-    pub swap_in_bytes_per_s: f64,
-    pub swap_out_bytes_per_s: f64,
+impl HostMemoryResult {
+    /// ESXi's name of its worst state, which is counted from 0.
+    pub fn state_name(&self) -> &'static str {
+        name_of(self.state)
+    }
+}
+
+fn name_of(state: u8) -> &'static str {
+    ["high", "clear", "soft", "hard", "low"][usize::from(state)]
+}
+
+fn named<S: serde::Serializer>(state: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name_of(*state))
 }

@@ -54,11 +54,14 @@ pub use disk::DiskState;
 pub use meter::Passages;
 pub use network::HostState;
 pub use path::{Path, Target, VmIo, Way};
-pub use pool::{Counters, IncidentReport, MemberView, Pool, PoolReport, PoolResult, PoolTimeline, What, summarise};
+pub use pool::{
+    BackEndReport, ClientIos, Counters, IncidentReport, MemberView, PolicyReport, Pool, PoolReport, PoolResult,
+    PoolTimeline, What, summarise,
+};
 pub use queue::Waits;
 pub use shared::Reply;
 pub use site::{Site, SiteVm, service_queues};
-pub use stations::{Station, StationResult, Sums};
+pub use stations::{Station, StationReport, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{

@@ -3,8 +3,10 @@
 use super::disk::DiskState;
 use super::port::Port;
 use super::queue::Waits;
+use crate::metrics::reports;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
+use serde::Serialize;
 
 /// What has stations: the members of one kind of a VM group, host, array or pool, by its position. In the order of
 /// reports.
@@ -32,26 +34,44 @@ pub struct StationResult {
     pub name: String,
     /// Whether it limits I/Os rather than works on them.
     pub is_depth: bool,
-    /// Ports, controllers, disks and so on that it stands for.
-    pub members: usize,
-    /// Busy time, or slots taken, of the mean member, in per cent.
-    pub utilization_pct: f64,
-    /// The same of the busiest member.
-    pub utilization_max_pct: f64,
-    /// I/Os in the queues of all members together.
-    pub queue: f64,
-    /// Mean time in the queue of those that passed.
-    pub wait_ms: f64,
-    /// Of those that passed, how many had to wait.
-    pub waited_pct: f64,
-    /// How many passed.
-    pub throughput_per_s: f64,
-    /// Payload that passed; `None` where it is not counted.
-    pub mb_per_s: Option<f64>,
-    /// Reads that the cache answered; `None` for what is not a cache.
-    pub hit_pct: Option<f64>,
-    /// I/Os whose path failed and that were sent again; `None` where no port failed.
-    pub path_failovers: Option<f64>,
+    /// What is reported of it.
+    pub figures: StationReport,
+}
+
+reports! {
+    /// A station of the I/O path.
+    #[derive(Clone, Debug, Serialize, Encode, Decode)]
+    pub struct StationReport {
+        /// Number of ports, controllers, disks or queues in the station. Stations are named after a VM group (`-vcpus`,
+        /// `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`), an array
+        /// (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`,
+        /// `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client-network` of the other
+        /// hosts, `-cluster-network` only between its nodes).
+        pub members: usize = "Members";
+        /// Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache, the
+        /// share of its space for written data in use at the end. A port counts its busier direction.
+        pub utilization_pct: f64 = "Utilization", "%";
+        /// Utilization of the busiest member.
+        pub utilization_max_pct: f64 = "Utilization, busiest", "%";
+        /// Mean number of I/Os waiting, at all members together.
+        pub queue: f64 = "In line", "I/Os";
+        /// Mean wait of all I/Os that passed, including those that did not wait. Little's law: waiting I/Os = passed
+        /// per second × wait.
+        pub wait_ms: f64 = "Wait", "ms";
+        /// Share of the I/Os that had to wait.
+        pub waited_pct: f64 = "Waited", "%";
+        /// I/Os, or disk operations, that passed per second. A cache counts writes.
+        pub throughput_per_s: f64 = "Passed", "1/s";
+        /// Payload that passed. Only for ports, networks, and disks of pools.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub mb_per_s: Option<f64> = "Payload", "MB/s";
+        /// Reads that the array's cache answered. Only for caches.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hit_pct: Option<f64> = "Hits", "%";
+        /// I/Os that were sent again because their answer was lost with a port. Only for ports of hosts, if ports fail.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub path_failovers: Option<f64> = "Sent again";
+    }
 }
 
 /// Sums over the members of a station.
@@ -111,16 +131,18 @@ impl Sums {
             of,
             name,
             is_depth,
-            members: self.members,
-            utilization_pct: 100.0 * self.busy / self.members.max(1) as f64,
-            utilization_max_pct: 100.0 * self.busiest,
-            queue: self.queue,
-            wait_ms: self.waits.wait_ns as f64 / passed / 1e6,
-            waited_pct: 100.0 * self.waits.waited as f64 / passed,
-            throughput_per_s: self.waits.passed as f64 / duration_ns * 1e9,
-            mb_per_s: self.bytes.map(|bytes| bytes as f64 / duration_ns * 1e3),
-            hit_pct: None,
-            path_failovers: None,
+            figures: StationReport {
+                members: self.members,
+                utilization_pct: 100.0 * self.busy / self.members.max(1) as f64,
+                utilization_max_pct: 100.0 * self.busiest,
+                queue: self.queue,
+                wait_ms: self.waits.wait_ns as f64 / passed / 1e6,
+                waited_pct: 100.0 * self.waits.waited as f64 / passed,
+                throughput_per_s: self.waits.passed as f64 / duration_ns * 1e9,
+                mb_per_s: self.bytes.map(|bytes| bytes as f64 / duration_ns * 1e3),
+                hit_pct: None,
+                path_failovers: None,
+            },
         }
     }
 }

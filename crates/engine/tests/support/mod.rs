@@ -4,8 +4,8 @@
 pub mod checker;
 pub mod crooked;
 
-use hypertwin_cluster::{Arrivals, Duration, Frequency, Scenario, VmGroup, Workload};
-use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
+use hypertwin_cluster::{Arrivals, Bandwidth, Duration, Frequency, Scenario, VmGroup, Workload};
+use hypertwin_engine::{PointReport, PoolReport, Replication, VmReport, aggregate, replication_seed, run};
 use hypertwin_kernel::Stream;
 use serde_json::{Value, json};
 
@@ -30,6 +30,12 @@ pub fn hungry(processes: u32) -> Value {
     json!({"arrivals": {"closed": {"population": processes}}, "cpu": {"mean": "1 h", "cv": 0}})
 }
 
+/// The scenario of a text, which has no mistakes.
+#[track_caller]
+pub fn parse(text: &Value) -> Scenario {
+    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}\n{text:#}"))
+}
+
 /// A scenario of one host group `h`, whose vCPUs begin at once when they are woken.
 pub fn scenario(host: Value, vms: Value, mut workloads: Value, duration: &str, warmup: &str) -> Scenario {
     for workload in workloads.as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
@@ -40,7 +46,7 @@ pub fn scenario(host: Value, vms: Value, mut workloads: Value, duration: &str, w
         "run": {"duration": duration, "warmup": warmup, "sample_interval": "100 ms"},
         "hosts": {"h": host}, "vms": vms, "workloads": workloads,
     });
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&text)
 }
 
 /// Writes the work of a workload of a host with this clock as somebody would who measured it at `factor` times that
@@ -66,6 +72,42 @@ pub fn replications(scenario: &Scenario, seeds: u64) -> Vec<Replication> {
 pub fn report(scenario: &Scenario, seeds: u64) -> PointReport {
     let runs = replications(scenario, seeds);
     aggregate(&runs.iter().collect::<Vec<_>>())
+}
+
+/// The report of one replication of a text.
+pub fn report_of(text: &Value) -> PointReport {
+    report(&parse(text), 1)
+}
+
+/// What is reported of the VMs `v`.
+pub fn of(report: &PointReport) -> &VmReport {
+    &report.groups["v"]
+}
+
+/// What is reported of `pool`.
+pub fn pool(report: &PointReport) -> &PoolReport {
+    &report.pools["pool"]
+}
+
+/// Mean latency of I/Os of the VMs `v`.
+pub fn latency_us(report: &PointReport) -> f64 {
+    of(report).io_latency_ms.as_ref().unwrap().mean.unwrap() * 1e3
+}
+
+/// I/Os of all VMs per second, and their mean latency in milliseconds.
+pub fn io(run: &Replication) -> (f64, f64) {
+    let all = run.vms.iter().map(|vm| vm.io.as_ref().expect("it has disks").all);
+    let count: u64 = all.clone().map(|sums| sums.count).sum();
+    let sum: f64 = all.map(|sums| sums.latency_mean_ms * sums.count as f64).sum();
+    (count as f64 / run.duration_s, sum / count as f64)
+}
+
+/// That a figure was measured and is as expected, give or take a part of it.
+#[track_caller]
+pub fn assert_near(actual: impl Into<Option<f64>>, expected: f64, tolerance: f64, what: &str) {
+    let actual = actual.into().expect("it was measured");
+    let is_near = (actual - expected).abs() <= tolerance * expected.abs();
+    assert!(is_near, "{what}: {actual} instead of {expected}");
 }
 
 /// That every I/O is a read or a write, as the workload has them, and in the distribution of its kind.
@@ -112,6 +154,24 @@ fn under_way(vm: &VmGroup, workload: &Workload) -> f64 {
     ios * workload.largest_block().bytes() as f64 + 1.0
 }
 
+/// Makes all of a scenario's CPUs and memory equally fast, so that work can be counted in their time.
+pub fn level(scenario: &mut Scenario) {
+    for host in scenario.hosts.values_mut() {
+        host.threads_per_core = 1;
+        host.overhead.interrupt_share_pct = 0.0;
+        host.turbo = None;
+        host.memory_system.remote_latency_factor = 1.0;
+        host.memory_system.socket_latency_factor = 1.0;
+    }
+    for workload in scenario.workloads.values_mut() {
+        workload.memory_traffic = Bandwidth::ZERO;
+    }
+    for vm in scenario.vms.values_mut() {
+        vm.vcpus = vm.vcpus.min(scenario.hosts["h"].logical_cpus());
+        vm.affinity = None;
+    }
+}
+
 /// Lays `more` over `value`, key by key.
 pub fn merge(value: &mut Value, more: Value) {
     match (value, more) {
@@ -122,6 +182,13 @@ pub fn merge(value: &mut Value, more: Value) {
         }
         (value, more) => *value = more,
     }
+}
+
+/// `value` with `more` laid over it.
+pub fn merged(value: &Value, more: Value) -> Value {
+    let mut both = value.clone();
+    merge(&mut both, more);
+    both
 }
 
 /// A drive of any kind with any of what only some drives have, for `devices` of a swarm's scenario.

@@ -23,7 +23,9 @@ pub trait HypervisorModel: Sync {
     fn wake_up(&self, host: &HostGroup) -> WakeUp;
 
     /// When NUMA clients move to another home node; `None` where the hypervisor manages no home nodes.
-    fn home_rules(&self, version: Hypervisor, options: &SchedulerOptions) -> Option<numa::Rules>;
+    fn home_rules(&self, _version: Hypervisor, _options: &SchedulerOptions) -> Option<numa::Rules> {
+        None
+    }
 
     /// Whether helper worlds have shares of their own, as many as their VM's vCPUs, or are in one group with these.
     fn helpers_have_own_group(&self) -> bool;
@@ -37,8 +39,11 @@ pub trait HypervisorModel: Sync {
     /// What a request through a controller of this kind costs.
     fn controller_cycles(&self, version: Hypervisor, kind: ControllerKind) -> Cycles;
 
-    /// Whether completions of a controller are coalesced, and if so whether that begins at a rate.
-    fn coalesces(&self, version: Hypervisor, kind: ControllerKind) -> Option<HeedsRate>;
+    /// Whether completions of a controller are coalesced, and if so whether that begins at a rate. On Linux an
+    /// interrupt follows once the guest has handled the previous completions.
+    fn coalesces(&self, _version: Hypervisor, _kind: ControllerKind) -> Option<HeedsRate> {
+        None
+    }
 
     /// Worlds that work for the controllers of `vm`, which are of this kind.
     fn io_threads(&self, vm: &VmGroup, kind: ControllerKind) -> IoThreads;
@@ -46,13 +51,17 @@ pub trait HypervisorModel: Sync {
     /// What a command costs the host, by the protocol of its array.
     fn protocol_cost(&self, protocol: Protocol) -> ProtocolCost;
 
-    /// Whether a thread of the host handles a completion before the VM hears of it.
-    fn completes_by_thread(&self, protocol: Protocol) -> bool;
+    /// Whether a thread of the host handles a completion before the VM hears of it. Threads of QEMU and of vhost always
+    /// do.
+    fn completes_by_thread(&self, _protocol: Protocol) -> bool {
+        true
+    }
 
     /// The multipathing for disks of this kind that are reached so, as the scenario asks for it or by default; `None`
     /// where there is no choice.
-    fn plugin(&self, version: Hypervisor, asked: Option<Plugin>, protocol: Protocol, disks: DiskKind)
-    -> Option<Plugin>;
+    fn plugin(&self, _: Hypervisor, _asked: Option<Plugin>, _: Protocol, _: DiskKind) -> Option<Plugin> {
+        None
+    }
 
     /// How `host` migrates VMs.
     fn migration(&self, host: &HostGroup) -> Settings;

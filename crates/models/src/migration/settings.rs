@@ -21,7 +21,7 @@ pub struct Defaults {
 }
 
 /// How a host migrates, with all defaults.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Settings {
     /// Bytes per second in each direction.
     pub link: f64,
@@ -40,6 +40,7 @@ pub struct Settings {
     /// What happens to a VM that writes too fast.
     pub convergence: Convergence,
     /// First and further steps of `auto-converge`, as fractions.
+    #[serde(skip)]
     pub throttle: [f64; 2],
     /// When a migration is given up, if at all.
     pub timeout_s: Option<f64>,

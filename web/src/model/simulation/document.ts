@@ -1,237 +1,6 @@
 /** Output of `hypertwin simulate`. The engine makes the points. docs/metrics.md explains each figure. */
 
-// Generated from python/hypertwin/documents/simulation.py and python/hypertwin/documents/vm_metrics.py and python/hypertwin/documents/space.py by `make docs`: change that.
-
-/** A NUMA node of a host. */
-export interface Node {
-  memory_gb_per_s: number;
-  usage_pct: number;
-  vcpus: number;
-  memory_mb: number;
-  memory_pct: number;
-}
-
-/** Memory of a host that was short of memory at any time: means over time, and its worst state. */
-export interface HostMemory {
-  state: "high" | "clear" | "soft" | "hard" | "low";
-  free_bytes: number;
-  min_free_bytes: number;
-  ballooned_bytes: number;
-  swapped_bytes: number;
-  compressed_bytes: number;
-  shared_bytes: number;
-  overcommit_pct: number;
-  swap_in_bytes_per_s: number;
-  swap_out_bytes_per_s: number;
-}
-
-/** Memory of a VM whose host was short of memory at any time: means over time. */
-export interface VmMemory {
-  granted_bytes: number;
-  consumed_bytes: number;
-  active_bytes: number;
-  shared_bytes: number;
-  ballooned_bytes: number;
-  swapped_bytes: number;
-  compressed_bytes: number;
-  overhead_bytes: number;
-  target_bytes: number;
-  swap_in_bytes_per_s: number;
-  swap_out_bytes_per_s: number;
-  swap_wait_pct: number;
-}
-
-/** Host of a simulation. NUMA nodes are numbered. */
-export interface Host {
-  cluster: string;
-  usage_pct: number;
-  usage_pct_ci95: number | null;
-  utilization_pct: number;
-  core_utilization_pct: number;
-  overhead_pct: number;
-  ready_pct: number;
-  costop_pct: number;
-  down_s: number;
-  memory_pct: number;
-  memory_usage_pct: number;
-  memory_gb_per_s: number;
-  memory?: HostMemory;
-  migration_cpu_pct?: number;
-  nodes: Record<string, Node>;
-}
-
-/** Cluster with sums over its hosts, or means weighted by capacity. */
-export interface Cluster {
-  hosts: number;
-  vms: number;
-  vcpus: number;
-  cores: number;
-  vcpu_per_core: number;
-  usage_pct: number;
-  usage_pct_ci95: number | null;
-  peak_host: string;
-  fullest_host_pct: number;
-  ready_pct: number;
-  memory_pct: number;
-  memory_usage_pct: number;
-}
-
-/** Percentiles, ascending, and their values in milliseconds. Only groups have curves, and only of at least one value. */
-export type Curve = [number, number][];
-
-/** Response times of transactions in milliseconds, or None without transactions. */
-export interface Response {
-  mean: number | null;
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-  max: number | null;
-  ci95: number | null;
-  curve?: Curve;
-}
-
-/** Latencies of I/Os in milliseconds, or None without I/Os. */
-export interface Latency {
-  mean: number | null;
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-  curve?: Curve;
-}
-
-/** Reads or writes of VMs with virtual disks. */
-export interface Ios {
-  iops: number;
-  mb_per_s: number;
-  latency_ms: Latency;
-}
-
-/** Outcome shared by some of the replications. */
-export interface Outcome {
-  throughput_units_per_s: number;
-  likelihood_pct: number;
-}
-
-/** State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU. */
-export interface Vm extends VmMetrics {
-  /** Host of the VM. Groups have `count`, `hosts` and `clusters` instead. */
-  host?: string;
-  cluster?: string;
-  count?: number;
-  hosts?: string[];
-  clusters?: string[];
-  vcpus: number;
-  /** Measured time with slowdown or pause by its own migration. */
-  slow_s?: number;
-  memory?: VmMemory;
-  unit: string;
-  response_ms: Response;
-  response_count: number;
-  io_latency_ms?: Latency;
-  io_mb_per_s?: number;
-  io_cpu_cycles_per_io?: number;
-  read?: Ios;
-  write?: Ios;
-  copied_mb_per_s?: number;
-  copy_s?: number;
-  virtual_nodes: number;
-  outcomes: Outcome[];
-}
-
-/** Station of the I/O path. */
-export interface Station {
-  members: number;
-  utilization_pct: number;
-  utilization_max_pct: number;
-  queue: number;
-  wait_ms: number;
-  waited_pct: number;
-  throughput_per_s: number;
-  mb_per_s?: number;
-  hit_pct?: number;
-  path_failovers?: number;
-}
-
-/** Station that limits I/O, or is nearest to its limit. */
-export interface Bottleneck {
-  station: string;
-  utilization_pct: number;
-  saturated: boolean;
-  next_station: string | null;
-  next_utilization_pct: number | null;
-  binding_depth: string | null;
-}
-
-/** Failure or return in the first replication. Times are since the start of the run, warm-up included. */
-export interface Incident {
-  time_s: number;
-  what: string;
-  fails: boolean;
-  degraded_pct: number;
-  suspended_pct: number;
-  stands_still: boolean;
-  lost_gib: number;
-  whole_after_s: number | null;
-}
-
-/** Data of a policy in a pool. `(pool)` is the data of VMs without a policy, with the pool's own redundancy. */
-export interface Policy {
-  policy: string;
-  redundancy: string;
-  placement_groups: number;
-  stored_gib: number;
-  raw_gib: number;
-}
-
-/** Latencies of a pool's reads or writes in milliseconds, or None without any. */
-export interface ClientLatency {
-  mean: number | null;
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-}
-
-/** Completed reads or writes of a pool. */
-export interface ClientIos {
-  iops: number;
-  latency_ms: ClientLatency;
-}
-
-/** Pool of distributed storage. */
-export interface Pool {
-  redundancy: string;
-  placement_groups: number;
-  raw_gib: number;
-  usable_gib: number;
-  stored_gib: number;
-  policies?: Policy[];
-  read_mb_per_s: number;
-  write_mb_per_s: number;
-  read: ClientIos;
-  write: ClientIos;
-  device_read_mb_per_s: number;
-  device_write_mb_per_s: number;
-  amplification: number;
-  service_cpus?: number;
-  cache_hit_pct?: number;
-  acknowledged_from?: string;
-  buffer_pct?: number;
-  overwritten_pct?: number;
-  destage_mb_per_s?: number;
-  degraded_pct: number;
-  due_gib: number;
-  rebuilt_gib: number;
-  rebuild_mb_per_s: number;
-  time_to_whole_s: number | null;
-  scrub_mb_per_s?: number;
-  scrub_due_mb_per_s?: number;
-  scrub_keeps_up?: boolean;
-  lost_gib: number;
-  suspended_ios: number;
-  retries: number;
-  errors: number;
-  incidents: Incident[];
-}
+// Generated from python/hypertwin/documents/simulation.py and python/hypertwin/documents/measured.py and python/hypertwin/documents/space.py by `make docs`: change that.
 
 /** Hosts that stopped or came back in the first replication, with the VMs on them. The time is as in `Incident`. */
 export interface HostFailure {
@@ -258,74 +27,6 @@ export interface Move extends _From {
   rounds: number;
   sent_bytes: number;
   downtime_ms: number | null;
-}
-
-/** Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or None without the event. */
-export interface Outage {
-  vm: string;
-  host: string;
-  from_s: number;
-  detected_s: number | null;
-  restart_s: number | null;
-  up_s: number | null;
-  up_on: string | null;
-}
-
-/** Times in seconds of a VM from the failure of its host until it serves again, in all replications. */
-export interface Downtime {
-  mean_s: number;
-  min_s: number;
-  max_s: number;
-}
-
-/** A VM that could not restart in the first replication, and the shortage of each host. */
-export interface Unplaced {
-  vm: string;
-  lacks: string;
-  at_s: number;
-}
-
-/** State of a host at each sample time, with reclaimed memory if the host was short of memory at any time. */
-export interface HostTimeline {
-  usage_pct: number[];
-  utilization_pct: number[];
-  free_bytes?: number[];
-  ballooned_bytes?: number[];
-  swapped_bytes?: number[];
-  compressed_bytes?: number[];
-}
-
-/** State of a VM at each sample time. */
-export interface VmTimeline {
-  guest_cpu_pct: number[];
-  run_pct: number[];
-  ready_pct: number[];
-  costop_pct: number[];
-  run_queue: number[];
-  throughput_per_s: number[];
-  response_ms_mean: (number | null)[];
-  /** Running fraction of each sample, only if the VM was down in some samples. */
-  up?: number[];
-  iops?: number[];
-  io_latency_ms_mean?: (number | null)[];
-}
-
-/** State of a pool at each sample time. */
-export interface PoolTimeline {
-  degraded_pct: number[];
-  due_gib: number[];
-  rebuilt_gib: number[];
-  suspended_ios: number[];
-  buffer_pct?: number[];
-}
-
-/** Samples of the first replication. Times since the end of the warm-up. */
-export interface Timeline {
-  interval_s: number;
-  time_s: number[];
-  hosts: Record<string, HostTimeline>;
-  vms: Record<string, VmTimeline>;
-  pools?: Record<string, PoolTimeline>;
 }
 
 /** Every condition of a steady state holds. One is contradicted. The data do not suffice. */
@@ -524,14 +225,181 @@ export interface Simulation {
   points: Point[];
 }
 
-/** Metrics of a VM, or of a group: means of its VMs, or sums. Percentages are per vCPU. */
-export interface VmMetrics {
-  /** Time in which a vCPU was on a hardware thread, with its sibling thread idle or busy. Run + Ready + Co- stop + Wait = 100 %. */
+/** Percentiles, ascending, and their values in milliseconds. Only groups have curves, and only of at least one value. */
+export type Curve = [number, number][];
+
+/** A NUMA node of a host. */
+export interface Node {
+  /** Bytes that the memory of node N delivers per second, to all nodes. If one node is near its limit and another is idle, a VM might be on one node only. */
+  memory_gb_per_s: number;
+  /** As `usage_pct`, for the cores of node N. Interrupts of idle hardware threads count only for the host. */
+  usage_pct: number;
+  /** vCPUs whose home is node N at the end of the run. Without home nodes (Linux, VMs with an affinity) it counts vCPUs placed there at power-on. */
+  vcpus: number;
+  /** Configured memory of VMs on node N at the end of the run, in mebibytes like esxtop. */
+  memory_mb: number;
+  /** The same memory in % of the node's memory for VMs, without hypervisor memory. */
+  memory_pct: number;
+}
+
+/** Memory of a host that was short of memory at any time: means over time, and its worst state. */
+export interface HostMemory {
+  /** The worst state that free memory reached, by ESXi's thresholds: high, clear, soft, hard, low. From clear on the host shares pages, in soft it balloons VMs, in hard and low it compresses or swaps their pages. Memory figures exist only for hosts that can run short of memory. */
+  state: "high" | "clear" | "soft" | "hard" | "low";
+  /** Unused memory of the host. */
+  free_bytes: number;
+  /** Memory that ESXi tries to keep free: 6% of the first 4 GiB, 4% of the next 8, 2% of the next 16, and 1% of further memory. States are shares of it. On Linux it is the high watermark. */
+  min_free_bytes: number;
+  ballooned_bytes: number;
+  swapped_bytes: number;
+  compressed_bytes: number;
+  shared_bytes: number;
+  /** Touched memory of VMs with overhead, minus the host's memory for them, in % of the latter. Negative if all fits. */
+  overcommit_pct: number;
+  swap_in_bytes_per_s: number;
+  swap_out_bytes_per_s: number;
+}
+
+/** A host. NUMA nodes are numbered. */
+export interface Host {
+  /** The cluster of the host, or of the VM's host. `default` if the scenario names none. */
+  cluster: string;
+  /** CPU cycles used divided by cores × nominal clock, at most 100. At 100 every core has a busy thread, although second threads still have capacity. For a cluster it is the mean over its hosts, weighted by cores × nominal clock. */
+  usage_pct: number;
+  usage_pct_ci95: number | null;
+  /** Mean over hardware threads of the time that each was busy. */
+  utilization_pct: number;
+  /** Mean over cores of the time that at least one thread was busy. */
+  core_utilization_pct: number;
+  /** Part of the host's core capacity that the hypervisor's own worlds or threads used for VMs: I/O, network, device emulation. */
+  overhead_pct: number;
+  ready_pct: number;
+  costop_pct: number;
+  down_s: number;
+  /** Part of the host's core capacity that sends and receives VMs. The host's usage includes it. */
+  migration_cpu_pct?: number;
+  /** Configured memory of VMs plus hypervisor memory (`hypervisor_memory`), in % of the memory of the host, or of all hosts of the cluster. It follows from the scenario: VMs of a failed host count there, and the memory overhead of VMs does not count. Above 100% the host reclaims memory only if the touched memory of VMs does not fit. */
+  memory_pct: number;
+  /** As `memory_pct`, but with the touched memory of VMs (`memory_touched`). By default VMs touch all their memory. */
+  memory_usage_pct: number;
+  memory_gb_per_s: number;
+  memory?: HostMemory;
+  nodes: Record<string, Node>;
+}
+
+/** A cluster with sums over its hosts, or means weighted by capacity. */
+export interface Cluster {
+  hosts: number;
+  /** Virtual machines in the cluster. */
+  vms: number;
+  vcpus: number;
+  /** Physical cores of the cluster's hosts. */
+  cores: number;
+  /** vCPUs of the cluster's VMs divided by its physical cores. */
+  vcpu_per_core: number;
+  usage_pct: number;
+  usage_pct_ci95: number | null;
+  /** The host of the cluster with the highest usage, or the first of equal ones. */
+  peak_host: string;
+  /** `usage_pct` of that host. */
+  fullest_host_pct: number;
+  ready_pct: number;
+  memory_pct: number;
+  memory_usage_pct: number;
+}
+
+/** Memory of a VM whose host was short of memory at any time: means over time. */
+export interface VmMemory {
+  /** Memory of the VM that is backed by host memory, including shared pages. */
+  granted_bytes: number;
+  /** Host memory that the VM's memory consumes: granted memory minus shared savings, with compressed pages at half size. */
+  consumed_bytes: number;
+  /** Recently used memory of the VM, as the host estimates it from samples. */
+  active_bytes: number;
+  /** Memory that page sharing saves. For a host it is the sum over its VMs. */
+  shared_bytes: number;
+  /** Memory that guests gave back to balloons, their least used first. For a host it is the sum over its VMs. */
+  ballooned_bytes: number;
+  /** Memory of VMs that the host swapped out without the guest's knowledge. It is read back when it is used. For a host it is the sum over its VMs. */
+  swapped_bytes: number;
+  /** Memory of VMs that the host keeps compressed instead of swapping it out. For a host it is the sum over its VMs. */
+  compressed_bytes: number;
+  /** Host memory that the hypervisor needs for the VM in addition to the VM's memory. */
+  overhead_bytes: number;
+  /** Memory that the host plans for the VM, by shares and reservation, with less for idle memory. */
+  target_bytes: number;
+  /** Memory read back from the host's swap device, because it was used. For a host it is the sum over its VMs. */
+  swap_in_bytes_per_s: number;
+  /** Memory that the host wrote to its swap device. For a host it is the sum over its VMs. */
+  swap_out_bytes_per_s: number;
+  /** Time in which a vCPU waited for memory that the host had swapped out. Per vCPU. The guest counts it as busy. */
+  swap_wait_pct: number;
+}
+
+/** Response times of transactions in milliseconds, or null without transactions. */
+export interface Response {
+  mean: number | null;
+  /** Half of all transactions took no longer than this. */
+  p50: number | null;
+  /** 95% of all transactions took no longer than this. */
+  p95: number | null;
+  /** 99% of all transactions took no longer than this. */
+  p99: number | null;
+  /** The longest transaction of all replications. */
+  max: number | null;
+  /** Half-width of the 95% confidence interval of the mean over replications (Student t). */
+  ci95: number | null;
+  /** List of [percentile, ms] over all VMs and replications: 0 (the smallest), 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99 and 100 (the largest). With n values, only percentiles up to 100 − 100 ÷ n are present, and 100. Missing without values. In JSON only. */
+  curve?: Curve;
+}
+
+/** Latencies of I/Os in milliseconds, or null without I/Os. */
+export interface Latency {
+  mean: number | null;
+  /** Half of them took no longer than this. */
+  p50: number | null;
+  /** 95% of them took no longer than this. */
+  p95: number | null;
+  /** 99% of them took no longer than this. */
+  p99: number | null;
+  /** As `response_ms_curve`, for them. */
+  curve?: Curve;
+}
+
+/** Reads or writes of VMs with virtual disks. */
+export interface Ios {
+  iops: number;
+  /** Their payload. */
+  mb_per_s: number;
+  /** As `io_latency_ms_mean`, for them. */
+  latency_ms: Latency;
+}
+
+/** Outcome shared by some of the replications. */
+export interface Outcome {
+  throughput_units_per_s: number;
+  likelihood_pct: number;
+}
+
+/** State of a VM. For a group, means of its VMs, or sums for metrics marked as sums. Percentages are per vCPU. */
+export interface Vm {
+  /** The host that the VM runs on. */
+  host?: string;
+  cluster?: string;
+  /** Virtual machines in the group. */
+  count?: number;
+  /** The hosts of the group's VMs: a list, in JSON only. For a cluster it is the number of hosts. */
+  hosts?: string[];
+  /** The clusters of the group's VMs. In JSON only. */
+  clusters?: string[];
+  /** Virtual CPUs of the VM, or of all VMs of the cluster. */
+  vcpus: number;
+  /** Time in which a vCPU was on a hardware thread, with its sibling thread idle or busy. Run + Ready + Co- stop + Wait = 100%. */
   run_pct: number;
-  /** Time in which a vCPU could run but had no hardware thread, including limited time. Per vCPU, 0 to 100. For a host or cluster it is the mean over its vCPUs. Above 5 % look closer, above 10 % users notice. */
+  /** Time in which a vCPU could run but had no hardware thread, including limited time. Per vCPU, 0 to 100. For a host or cluster it is the mean over its vCPUs. Above 5% look closer, above 10% users notice. */
   ready_pct: number;
   ready_pct_ci95: number | null;
-  /** Time in which ESXi stopped a vCPU because it was too far ahead of its siblings. Per vCPU. Healthy below 1 %, trouble above 3 %. */
+  /** Time in which ESXi stopped a vCPU because it was too far ahead of its siblings. Per vCPU. Healthy below 1%, trouble above 3%. */
   costop_pct: number;
   costop_pct_ci95: number | null;
   /** Time in which a vCPU had no work or waited for the hypervisor. Includes idle time, and time in which its host was down. */
@@ -542,7 +410,7 @@ export interface VmMetrics {
   system_pct: number;
   /** Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread. */
   overlap_pct: number;
-  /** Run + System − Overlap, corrected for clock, and charged 62.5 % while the sibling thread is busy. Per vCPU. */
+  /** Run + System − Overlap, corrected for clock, and charged 62.5% while the sibling thread is busy. Per vCPU. */
   used_pct: number;
   /** Used in MHz of the nominal clock, whole VM. */
   used_mhz: number;
@@ -564,9 +432,29 @@ export interface VmMetrics {
   throughput_units_per_s: number;
   /** Part of the measured time in which the host was down, or the VM did not run because its host was down, no host had headroom for it, or it was starting. For a group it is the mean over its VMs. With an `ha` policy the VM restarts on another host, and its work is lost. Without one it waits, and continues when its host returns. Interrupted transactions and I/Os then count when they end, including the time down, and averages count this time as idle. Averages of a restarted VM cover its uptime, its throughput and IOPS the whole time. */
   down_s: number;
+  /** Name of one unit of application work. */
+  unit: string;
+  /** Time from the start of a transaction to its end, without think time: CPU work, waits for a vCPU, and delays that CPU contention does not lengthen. */
+  response_ms: Response;
+  /** Transactions measured in all replications. */
+  response_count: number;
   /** I/O operations completed per second. */
   iops: number;
-  /** Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80 % look closer. */
+  /** Time from the guest's driver to the interrupt that returns the I/O. Only for VMs with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR histogram). Means, smallest and largest values are exact. */
+  io_latency_ms?: Latency;
+  /** Payload of completed I/Os. */
+  io_mb_per_s?: number;
+  /** Used time of the VM's vCPUs, of the worlds of its controllers and of its helper worlds, at the nominal clock, divided by its I/Os. It includes everything that the VM does, not only I/O. */
+  io_cpu_cycles_per_io?: number;
+  /** Reads completed per second. VMs with virtual disks only, like the other `read_` figures. */
+  read?: Ios;
+  /** Writes completed per second. VMs with virtual disks only, like the other `write_` figures. */
+  write?: Ios;
+  /** Bytes per second that a VM with a copying workload wrote to `write_to`. Its response times are of whole copies, from the start of the read to the end of the write. The `read_` and `write_` figures are of the two ends. */
+  copied_mb_per_s?: number;
+  /** Time to copy the data of its virtual disks once (`working_set` × `vdisks`) at this speed. For a group it is the time for all VMs. For another amount, scale it in proportion. Missing if nothing was copied. */
+  copy_s?: number;
+  /** Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80% look closer. */
   numa_local_pct: number;
   /** Memory on the home nodes, in mebibytes like esxtop. */
   numa_local_mb: number;
@@ -576,6 +464,224 @@ export interface VmMetrics {
   memory_gb_per_s: number;
   /** Part of the memory bandwidth that crosses the link between nodes, counted from the node on which a vCPU runs. That is not always its home node. */
   memory_remote_gb_per_s: number;
+  /** Part of the measured time in which the VM's own live migration slowed it down or stopped it. It got only part of its CPU time so that it writes less than is sent, or it paused for its last pages. */
+  slow_s?: number;
+  memory?: VmMemory;
+  /** NUMA nodes that the guest sees. */
+  virtual_nodes: number;
+  /** If replications reach different outcomes: a list of `throughput_units_per_s`, the mean of replications within 15% of each other, and `likelihood_pct`, their share of all. The most likely comes first. In JSON only. */
+  outcomes: Outcome[];
+}
+
+/** A station of the I/O path. */
+export interface Station {
+  /** Number of ports, controllers, disks or queues in the station. Stations are named after a VM group (`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun- depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`, `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client- network` of the other hosts, `-cluster-network` only between its nodes). */
+  members: number;
+  /** Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache, the share of its space for written data in use at the end. A port counts its busier direction. */
+  utilization_pct: number;
+  /** Utilization of the busiest member. */
+  utilization_max_pct: number;
+  /** Mean number of I/Os waiting, at all members together. */
+  queue: number;
+  /** Mean wait of all I/Os that passed, including those that did not wait. Little's law: waiting I/Os = passed per second × wait. */
+  wait_ms: number;
+  /** Share of the I/Os that had to wait. */
+  waited_pct: number;
+  /** I/Os, or disk operations, that passed per second. A cache counts writes. */
+  throughput_per_s: number;
+  /** Payload that passed. Only for ports, networks, and disks of pools. */
+  mb_per_s?: number;
+  /** Reads that the array's cache answered. Only for caches. */
+  hit_pct?: number;
+  /** I/Os that were sent again because their answer was lost with a port. Only for ports of hosts, if ports fail. */
+  path_failovers?: number;
+}
+
+/** The station that limits I/O, or is nearest to its limit. */
+export interface Bottleneck {
+  station: string;
+  utilization_pct: number;
+  saturated: boolean;
+  next_station: string | null;
+  next_utilization_pct: number | null;
+  binding_depth: string | null;
+}
+
+/** Completed reads or writes of a pool. */
+export interface ClientIos {
+  iops: number;
+  /** Time from where an I/O leaves its host for the pool until it is back there; guest and virtual controller are not in it. */
+  latency_ms: Latency;
+}
+
+/** Data of a policy in a pool. `(pool)` is the data of VMs without a policy, with the pool's own redundancy. */
+export interface Policy {
+  /** Python reads null as `(pool)`. */
+  policy: string;
+  redundancy: string;
+  placement_groups: number;
+  stored_gib: number;
+  raw_gib: number;
+}
+
+/** Failure or return in the first replication. Times are since the start of the run, warm-up included. */
+export interface Incident {
+  time_s: number;
+  what: string;
+  fails: boolean;
+  degraded_pct: number;
+  suspended_pct: number;
+  stands_still: boolean;
+  lost_gib: number;
+  whole_after_s: number | null;
+}
+
+/** The way of a vSAN pool from where writes are acknowledged to the devices. */
+export interface BackEnd {
+  /** vSAN only: `cache-devices` of disk groups, or the mirrored `log` of the express architecture. */
+  acknowledged_from: string;
+  /** Mean fill level of the write buffers of vSAN's disk groups, at the end of the run or at a sample. */
+  buffer_pct?: number;
+  /** Writes to disk groups of vSAN that replaced data still in the write buffer, and so save a write to devices. */
+  overwritten_pct?: number;
+  /** vSAN: data that write buffers, or the log as full stripes, wrote to the devices. */
+  destage_mb_per_s: number;
+}
+
+/** A pool of distributed storage. */
+export interface Pool {
+  /** Replicas (`replicas-3:2`: three, and writes wait if fewer than two are up), or data and parity fragments (`ec-3+2`), of everything in the pool. */
+  redundancy: string;
+  /** Number of sets of devices over which data are distributed. Everything in a group has its replicas or fragments on the same devices. */
+  placement_groups: number;
+  /** Capacity of all devices of the pool. */
+  raw_gib: number;
+  /** Raw capacity divided by the raw bytes per byte of the user: the capacity of an empty pool. Space for rebuilding is not subtracted. */
+  usable_gib: number;
+  /** User's data in the pool, without replicas and parity. */
+  stored_gib: number;
+  /** If VMs name policies: the data of each policy, and under `(pool)` the data without a policy. Each has `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity `raw_gib`. */
+  policies?: Policy[];
+  /** Payload that virtual disks read, including cache hits. */
+  read_mb_per_s: number;
+  /** Payload of acknowledged writes of virtual disks. */
+  write_mb_per_s: number;
+  /** Completed reads of virtual disks per second, including cache hits. */
+  read: ClientIos;
+  /** Completed writes of virtual disks per second, including cache hits. */
+  write: ClientIos;
+  /** Bytes that the pool's devices read: for clients, for parity, and for rebuilding. */
+  device_read_mb_per_s: number;
+  /** Bytes that the pool's devices wrote: replicas, parity, data from the journal, and rebuilt data, but not writes to the journal. */
+  device_write_mb_per_s: number;
+  /** Bytes written for clients, to devices or first to journals, per byte that clients wrote. It is 3 for three replicas, (k+m)/k for full stripes of an erasure code, and more for overwrites of parts of a stripe. Rebuilding and failed attempts do not count. */
+  amplification: number;
+  /** Mean number of logical CPUs that all OSDs and gateways of a Ceph cluster kept busy, on all nodes. */
+  service_cpus?: number;
+  /** Reads that the flash of the client's host answered. Only for pools with a read cache. For vSAN: reads of devices that the cache device of their disk group answered, from its read cache or its write buffer. */
+  cache_hit_pct?: number;
+  /** Placement groups with a missing or outdated replica or fragment, at the end of the run or at a sample. */
+  degraded_pct: number;
+  /** Bytes of replicas and fragments that have a place but must still be rebuilt or brought up to date, at the end of the run or at a sample. */
+  due_gib: number;
+  /** Bytes of replicas and fragments rebuilt or brought up to date since the start of the run. */
+  rebuilt_gib: number;
+  /** Rebuilt bytes divided by the time in which a rebuild was running. */
+  rebuild_mb_per_s: number;
+  /** Longest time from a failure until every group was recovered, including the wait before the rebuild. If the run ends first, the remaining time is calculated from the rate so far. Empty without failures, if nothing is being rebuilt, or if data are lost. */
+  time_to_whole_s: number | null;
+  /** Ceph: bytes that OSDs read to check their own data, with `ceph.deep_scrub`. */
+  scrub_mb_per_s?: number;
+  /** Rate at which the deep scrub must read to finish in its interval: all replicas and fragments of clean groups. */
+  scrub_due_mb_per_s?: number;
+  /** True if in all replications the scrub read as much as was due, within a tenth or two strides of 4 MiB. */
+  scrub_keeps_up?: boolean;
+  /** User's data that cannot be read, because too few replicas or fragments remain or will return. */
+  lost_gib: number;
+  /** I/Os that wait until enough replicas, fragments or metadata servers are up, at the end of the run or at a sample. */
+  suspended_ios: number;
+  /** I/Os repeated because a node or device failed, or did not answer in time. Mean over replications. */
+  retries: number;
+  /** I/Os to lost data. Mean over replications. */
+  errors: number;
+  /** Failures and returns of the first replication. Each has `time_s` since the start of the run, including the warm-up; `what`, and whether it `fails` or returns; right after it `degraded_pct`, `suspended_pct` (groups that accept no writes) and `stands_still` (no I/O at all, because most metadata servers are down); `lost_gib`; and `whole_after_s`, empty if the pool was not recovered by the end. */
+  incidents: Incident[];
+  /** vSAN only: `cache-devices` of disk groups, or the mirrored `log` of the express architecture. */
+  acknowledged_from?: string;
+  /** Mean fill level of the write buffers of vSAN's disk groups, at the end of the run or at a sample. */
+  buffer_pct?: number;
+  /** Writes to disk groups of vSAN that replaced data still in the write buffer, and so save a write to devices. */
+  overwritten_pct?: number;
+  /** vSAN: data that write buffers, or the log as full stripes, wrote to the devices. */
+  destage_mb_per_s?: number;
+}
+
+/** Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null without the event. */
+export interface Outage {
+  vm: string;
+  host: string;
+  from_s: number;
+  detected_s: number | null;
+  restart_s: number | null;
+  up_s: number | null;
+  up_on: string | null;
+}
+
+/** Times in seconds of a VM from the failure of its host until it serves again, in all replications. */
+export interface Downtime {
+  mean_s: number;
+  min_s: number;
+  max_s: number;
+}
+
+/** A VM that could not restart in the first replication, and the shortage of each host. */
+export interface Unplaced {
+  vm: string;
+  lacks: string;
+  at_s: number;
+}
+
+/** State of a host at each sample time, with reclaimed memory if the host was short of memory at any time. */
+export interface HostTimeline {
+  usage_pct: number[];
+  utilization_pct: number[];
+  free_bytes?: number[];
+  ballooned_bytes?: number[];
+  swapped_bytes?: number[];
+  compressed_bytes?: number[];
+}
+
+/** State of a VM at each sample time. */
+export interface VmTimeline {
+  guest_cpu_pct: number[];
+  run_pct: number[];
+  ready_pct: number[];
+  costop_pct: number[];
+  run_queue: number[];
+  throughput_per_s: number[];
+  response_ms_mean: (number | null)[];
+  iops?: number[];
+  io_latency_ms_mean?: (number | null)[];
+  /** Part of each interval in which it was up, where VMs may move. */
+  up?: number[];
+}
+
+/** State of a pool at each sample time. */
+export interface PoolTimeline {
+  degraded_pct: number[];
+  due_gib: number[];
+  rebuilt_gib: number[];
+  suspended_ios: number[];
+  buffer_pct?: number[];
+}
+
+/** Samples of the first replication. Times since the end of the warm-up. */
+export interface Timeline {
+  interval_s: number;
+  time_s: number[];
+  hosts: Record<string, HostTimeline>;
+  vms: Record<string, VmTimeline>;
+  pools?: Record<string, PoolTimeline>;
 }
 
 /** State of a pool after the permanent loss of one host. */

@@ -8,7 +8,8 @@ use crate::measure::bands;
 use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
 use crate::measure::point::PointReport;
 use crate::measure::results::Replication;
-use crate::measure::vm_metrics::{LatencyReport, VmReport};
+use crate::measure::vm_metrics::VmReport;
+use crate::metrics::LatencyReport;
 use crate::ordered::{map_of, sort_by};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,11 @@
 
 use super::words::{NAMED, count, number, some};
 use crate::measure::bands;
-use crate::measure::memory::HostMemoryReport;
 use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::Replication;
 use crate::movement::{Move, MoveKind, Outcome};
 use crate::ordered::sort_by;
+use crate::reclaim::HostMemoryResult;
 use std::collections::BTreeMap;
 
 /// The answer reports a mean response from this multiple of the one before a failure on.
@@ -121,7 +121,7 @@ pub fn unplaced(point: &PointReport) -> Vec<String> {
 /// Hosts short of memory, the worst first, and hosts that would be short in reality.
 pub fn shortages(point: &PointReport) -> Vec<String> {
     const GIB: f64 = (1_u64 << 30) as f64;
-    let taken = |memory: &HostMemoryReport| {
+    let taken = |memory: &HostMemoryResult| {
         let parts = [
             ("ballooned", memory.ballooned_bytes),
             ("compressed", memory.compressed_bytes),
@@ -136,11 +136,11 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
             false => parts.join(", "),
         }
     };
-    let is_short = |memory: &HostMemoryReport| {
-        memory.state != "high" || memory.ballooned_bytes + memory.compressed_bytes + memory.swapped_bytes > 0.0
+    let is_short = |memory: &HostMemoryResult| {
+        memory.state > 0 || memory.ballooned_bytes + memory.compressed_bytes + memory.swapped_bytes > 0.0
     };
     let hosts = point.hosts.iter();
-    let mut short: Vec<(&String, &HostMemoryReport)> = hosts
+    let mut short: Vec<(&String, &HostMemoryResult)> = hosts
         .filter_map(|(name, host)| Some((name, host.memory.as_ref().filter(|memory| is_short(memory))?)))
         .collect();
     sort_by(&mut short, |a, b| b.1.swapped_bytes.total_cmp(&a.1.swapped_bytes));
@@ -149,7 +149,7 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
         .map(|(name, memory)| {
             format!(
                 "{name} is short of memory (worst state: {}): {}.",
-                memory.state,
+                memory.state_name(),
                 taken(memory)
             )
         })

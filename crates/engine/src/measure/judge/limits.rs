@@ -14,10 +14,10 @@ use crate::measure::bands;
 use crate::measure::judgement::{Limit, LimitKind};
 use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::{HostResult, Replication};
-use crate::measure::stations::StationReport;
 use crate::measure::task::{Cycle, Task};
 use crate::measure::vm_metrics::VmReport;
 use crate::ordered::map_of;
+use crate::storage::StationReport;
 use std::collections::BTreeMap;
 
 /// What a station of the I/O path stands for, by the end of its name: `SAN-disks`. Only that of vCPUs is absent: these
@@ -185,7 +185,7 @@ impl Case<'_> {
             );
             return Some(self.found(LimitKind::Memory, self.name, stalled, text));
         }
-        let waits = self.members.iter().filter_map(|vm| vm.reclaimed.as_ref());
+        let waits = self.members.iter().filter_map(|vm| vm.memory.as_ref());
         let waits = waits.map(|memory| memory.swap_wait_pct).fold(0.0, f64::max);
         bands::SWAP_WAIT.is_beyond(waits).then(|| {
             let text = format!("{} waits {}% of the time for swapped memory", self.name, number(waits));

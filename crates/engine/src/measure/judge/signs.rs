@@ -26,7 +26,7 @@ pub fn signs(vm: &VmReport) -> Vec<Sign> {
         let text = format!("{name} {}% per vCPU", number(value));
         found.extend(beyond(band, value, text));
     };
-    let swap_wait = vm.reclaimed.as_ref().map_or(0.0, |memory| memory.swap_wait_pct);
+    let swap_wait = vm.memory.as_ref().map_or(0.0, |memory| memory.swap_wait_pct);
     share(&bands::READY, waiting(vm), "ready");
     share(&bands::COSTOP, vm.costop_pct, "co-stop");
     share(&bands::LIMITED, vm.limited_pct, "stopped by its CPU limit");

@@ -227,7 +227,7 @@ impl Array {
         let filled = self.pending_bytes as f64 / self.most_pending_bytes.max(1) as f64;
         let cache = Sums::of([(filled, self.queue.length.mean(now), self.queue.waits)]);
         let mut cache = cache.result(of, named("cache"), true, duration_ns);
-        cache.hit_pct = (self.reads > 0).then(|| 100.0 * self.hits as f64 / self.reads as f64);
+        cache.figures.hit_pct = (self.reads > 0).then(|| 100.0 * self.hits as f64 / self.reads as f64);
         vec![ports, cache, disks]
     }
 }

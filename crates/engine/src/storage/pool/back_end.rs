@@ -3,6 +3,7 @@
 
 use super::buffer::DiskGroups;
 use super::data_placement::Layout;
+use crate::metrics::reports;
 use bitcode::{Decode, Encode};
 use hypertwin_models::storage::product::vsan::LINE;
 use serde::Serialize;
@@ -39,16 +40,21 @@ impl Log {
     }
 }
 
-/// What a replication measured of the way from where writes are acknowledged to their places.
-#[derive(Clone, Debug, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct BackEndReport {
-    pub acknowledged_from: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer_pct: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overwritten_pct: Option<f64>,
-    pub destage_mb_per_s: f64,
+reports! {
+    /// The way of a vSAN pool from where writes are acknowledged to the devices.
+    #[derive(Clone, Debug, Serialize, Encode, Decode)]
+    pub struct BackEndReport {
+        /// vSAN only: `cache-devices` of disk groups, or the mirrored `log` of the express architecture.
+        pub acknowledged_from: String = "Writes acknowledged from";
+        /// Mean fill level of the write buffers of vSAN's disk groups, at the end of the run or at a sample.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub buffer_pct: Option<f64> = "Write buffer", "%";
+        /// Writes to disk groups of vSAN that replaced data still in the write buffer, and so save a write to devices.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub overwritten_pct: Option<f64> = "Overwritten", "%";
+        /// vSAN: data that write buffers, or the log as full stripes, wrote to the devices.
+        pub destage_mb_per_s: f64 = "Destaged", "MB/s";
+    }
 }
 
 /// A part of all, in per cent; nothing of nothing.

@@ -66,10 +66,11 @@ mod scrub_queue;
 mod service;
 mod vsan;
 
+pub use back_end::BackEndReport;
 pub use build::build_pools;
 pub use data_placement::MemberView;
 pub use history::What;
-pub use report::{IncidentReport, PoolReport, PoolResult, PoolTimeline, summarise};
+pub use report::{ClientIos, IncidentReport, PolicyReport, PoolReport, PoolResult, PoolTimeline, summarise};
 
 use super::network::Network;
 use super::queue::Fifo;

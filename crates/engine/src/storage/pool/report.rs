@@ -7,6 +7,7 @@ use super::networks::OwnNetworks;
 use super::scrub_queue::Scrubbed;
 use super::{Counters, Pool};
 use crate::ids::{HostId, Id, WorldId};
+use crate::metrics::{LatencyReport, reports};
 use crate::ordered::map_of;
 use crate::storage::port::Port;
 use crate::storage::shared::Shared;
@@ -35,22 +36,15 @@ pub struct PoolResult {
     pub duration_s: f64,
 }
 
-/// Reads or writes of a pool's clients.
-#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct ClientIos {
-    pub iops: f64,
-    pub latency_ms: ClientLatency,
-}
-
-/// Their latencies in milliseconds; null where there are none.
-#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct ClientLatency {
-    pub mean: Option<f64>,
-    pub p50: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
+reports! {
+    /// Completed reads or writes of a pool.
+    #[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
+    pub struct ClientIos {
+        pub iops: f64 = "I/Os", "1/s";
+        /// Time from where an I/O leaves its host for the pool until it is back there; guest and virtual controller are
+        /// not in it.
+        pub latency_ms: LatencyReport = "latency";
+    }
 }
 
 impl ClientIos {
@@ -62,93 +56,137 @@ impl ClientIos {
         let quantile = |q: f64| ms(all.quantile(q) as f64);
         Self {
             iops: all.count() as f64 / seconds,
-            latency_ms: ClientLatency {
+            latency_ms: LatencyReport {
                 mean: ms(all.mean()),
                 p50: quantile(0.50),
                 p95: quantile(0.95),
                 p99: quantile(0.99),
+                curve: None,
             },
         }
     }
 }
 
-/// A failure or return.
-#[derive(Clone, Debug, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct IncidentReport {
-    pub time_s: f64,
-    pub what: String,
-    pub fails: bool,
-    pub degraded_pct: f64,
-    pub suspended_pct: f64,
-    pub stands_still: bool,
-    pub lost_gib: f64,
-    pub whole_after_s: Option<f64>,
-}
+reports! {
+    /// Failure or return in the first replication. Times are since the start of the run, warm-up included.
+    #[derive(Clone, Debug, Serialize, Encode, Decode)]
+    pub struct IncidentReport {
+        pub time_s: f64;
+        pub what: String;
+        pub fails: bool;
+        pub degraded_pct: f64;
+        pub suspended_pct: f64;
+        pub stands_still: bool;
+        pub lost_gib: f64;
+        pub whole_after_s: Option<f64>;
+    }
 
-/// Timeline of a pool.
-#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `PoolReport`")]
-pub struct PoolTimeline {
-    pub degraded_pct: Vec<f64>,
-    pub due_gib: Vec<f64>,
-    pub rebuilt_gib: Vec<f64>,
-    pub suspended_ios: Vec<u64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub buffer_pct: Vec<f64>,
-}
+    /// State of a pool at each sample time.
+    #[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
+    pub struct PoolTimeline {
+        pub degraded_pct: Vec<f64>;
+        pub due_gib: Vec<f64>;
+        pub rebuilt_gib: Vec<f64>;
+        pub suspended_ios: Vec<u64>;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub buffer_pct: Vec<f64>;
+    }
 
-/// What a policy keeps in a pool.
-#[derive(Clone, Debug, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct PolicyReport {
-    pub policy: Option<String>,
-    pub redundancy: String,
-    pub placement_groups: usize,
-    pub stored_gib: f64,
-    pub raw_gib: f64,
-}
+    /// Data of a policy in a pool. `(pool)` is the data of VMs without a policy, with the pool's own redundancy.
+    #[derive(Clone, Debug, Serialize, Encode, Decode)]
+    pub struct PolicyReport {
+        /// Python reads null as `(pool)`.
+        pub policy: Option<String> as "str";
+        pub redundancy: String;
+        pub placement_groups: usize;
+        pub stored_gib: f64;
+        pub raw_gib: f64;
+    }
 
-/// A pool in a report.
-#[derive(Clone, Debug, Serialize, Encode, Decode)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct PoolReport {
-    pub redundancy: String,
-    pub placement_groups: usize,
-    pub raw_gib: f64,
-    pub usable_gib: f64,
-    pub stored_gib: f64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub policies: Vec<PolicyReport>,
-    pub read_mb_per_s: f64,
-    pub write_mb_per_s: f64,
-    pub read: ClientIos,
-    pub write: ClientIos,
-    pub device_read_mb_per_s: f64,
-    pub device_write_mb_per_s: f64,
-    pub amplification: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service_cpus: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_hit_pct: Option<f64>,
-    pub degraded_pct: f64,
-    pub due_gib: f64,
-    pub rebuilt_gib: f64,
-    pub rebuild_mb_per_s: f64,
-    pub time_to_whole_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scrub_mb_per_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scrub_due_mb_per_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scrub_keeps_up: Option<bool>,
-    pub lost_gib: f64,
-    pub suspended_ios: f64,
-    pub retries: f64,
-    pub errors: f64,
-    pub incidents: Vec<IncidentReport>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub back_end: Option<BackEndReport>,
+    /// A pool of distributed storage.
+    #[derive(Clone, Debug, Serialize, Encode, Decode)]
+    pub struct PoolReport {
+        /// Replicas (`replicas-3:2`: three, and writes wait if fewer than two are up), or data and parity fragments
+        /// (`ec-3+2`), of everything in the pool.
+        pub redundancy: String = "Redundancy";
+        /// Number of sets of devices over which data are distributed. Everything in a group has its replicas or
+        /// fragments on the same devices.
+        pub placement_groups: usize = "Placement groups";
+        /// Capacity of all devices of the pool.
+        pub raw_gib: f64 = "Raw capacity", "GiB";
+        /// Raw capacity divided by the raw bytes per byte of the user: the capacity of an empty pool. Space for
+        /// rebuilding is not subtracted.
+        pub usable_gib: f64 = "Usable capacity", "GiB";
+        /// User's data in the pool, without replicas and parity.
+        pub stored_gib: f64 = "Stored", "GiB";
+        /// If VMs name policies: the data of each policy, and under `(pool)` the data without a policy. Each
+        /// has `redundancy`, `placement_groups`, the user's data `stored_gib`, and with replicas and parity `raw_gib`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub policies: Vec<PolicyReport> = "Policies";
+        /// Payload that virtual disks read, including cache hits.
+        pub read_mb_per_s: f64 = "Client reads", "MB/s";
+        /// Payload of acknowledged writes of virtual disks.
+        pub write_mb_per_s: f64 = "Client writes", "MB/s";
+        /// Completed reads of virtual disks per second, including cache hits.
+        pub read: ClientIos = "Client reads";
+        /// Completed writes of virtual disks per second, including cache hits.
+        pub write: ClientIos = "Client writes";
+        /// Bytes that the pool's devices read: for clients, for parity, and for rebuilding.
+        pub device_read_mb_per_s: f64 = "Device reads", "MB/s";
+        /// Bytes that the pool's devices wrote: replicas, parity, data from the journal, and rebuilt data, but not
+        /// writes to the journal.
+        pub device_write_mb_per_s: f64 = "Device writes", "MB/s";
+        /// Bytes written for clients, to devices or first to journals, per byte that clients wrote. It is 3 for three
+        /// replicas, (k+m)/k for full stripes of an erasure code, and more for overwrites of parts of a stripe.
+        /// Rebuilding and failed attempts do not count.
+        pub amplification: f64 = "Write amplification", "×";
+        /// Mean number of logical CPUs that all OSDs and gateways of a Ceph cluster kept busy, on all nodes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub service_cpus: Option<f64> = "CPUs of services";
+        /// Reads that the flash of the client's host answered. Only for pools with a read cache. For vSAN: reads of
+        /// devices that the cache device of their disk group answered, from its read cache or its write buffer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cache_hit_pct: Option<f64> = "Read cache hits", "%";
+        /// Placement groups with a missing or outdated replica or fragment, at the end of the run or at a sample.
+        pub degraded_pct: f64 = "Degraded", "%";
+        /// Bytes of replicas and fragments that have a place but must still be rebuilt or brought up to date, at the
+        /// end of the run or at a sample.
+        pub due_gib: f64 = "To rebuild", "GiB";
+        /// Bytes of replicas and fragments rebuilt or brought up to date since the start of the run.
+        pub rebuilt_gib: f64 = "Rebuilt", "GiB";
+        /// Rebuilt bytes divided by the time in which a rebuild was running.
+        pub rebuild_mb_per_s: f64 = "Rebuild rate", "MB/s";
+        /// Longest time from a failure until every group was recovered, including the wait before the rebuild. If the
+        /// run ends first, the remaining time is calculated from the rate so far. Empty without failures, if nothing is
+        /// being rebuilt, or if data are lost.
+        pub time_to_whole_s: Option<f64> = "Time to full redundancy", "s";
+        /// Ceph: bytes that OSDs read to check their own data, with `ceph.deep_scrub`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scrub_mb_per_s: Option<f64> = "Deep scrub", "MB/s";
+        /// Rate at which the deep scrub must read to finish in its interval: all replicas and fragments of clean
+        /// groups.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scrub_due_mb_per_s: Option<f64> = "Deep scrub due", "MB/s";
+        /// True if in all replications the scrub read as much as was due, within a tenth or two strides of 4 MiB.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scrub_keeps_up: Option<bool> = "Deep scrub keeps up";
+        /// User's data that cannot be read, because too few replicas or fragments remain or will return.
+        pub lost_gib: f64 = "Lost", "GiB";
+        /// I/Os that wait until enough replicas, fragments or metadata servers are up, at the end of the run or at a
+        /// sample.
+        pub suspended_ios: f64 = "Suspended I/Os", "I/Os";
+        /// I/Os repeated because a node or device failed, or did not answer in time. Mean over replications.
+        pub retries: f64 = "Retries";
+        /// I/Os to lost data. Mean over replications.
+        pub errors: f64 = "I/O errors";
+        /// Failures and returns of the first replication. Each has `time_s` since the start of the run, including the
+        /// warm-up; `what`, and whether it `fails` or returns; right after it `degraded_pct`, `suspended_pct` (groups
+        /// that accept no writes) and `stands_still` (no I/O at all, because most metadata servers are down);
+        /// `lost_gib`; and `whole_after_s`, empty if the pool was not recovered by the end.
+        pub incidents: Vec<IncidentReport> = "Incidents";
+        #[serde(flatten, skip_serializing_if = "Option::is_none")]
+        pub back_end: Option<BackEndReport>;
+    }
 }
 
 impl Pool {

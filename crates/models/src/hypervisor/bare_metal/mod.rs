@@ -13,16 +13,13 @@
 use super::interface::HypervisorModel;
 use super::linux::{self, scheduler::LinuxScheduler};
 use crate::migration::Settings;
-use crate::numa;
 use crate::reclamation::Policy;
 use crate::scheduler::CpuScheduler;
 use crate::storage::protocol::ProtocolCost;
-use crate::storage::virtual_controller::{Cycles, HeedsRate, IoThreads};
+use crate::storage::virtual_controller::{Cycles, IoThreads};
 use crate::vnuma::{Nodes, Topology};
 use crate::wake_up::{SWITCH_NS, WakeUp};
-use hypertwin_cluster::{
-    ControllerKind, DiskKind, HostGroup, Hypervisor, Plugin, PowerPolicy, Protocol, SchedulerOptions, VmGroup,
-};
+use hypertwin_cluster::{ControllerKind, HostGroup, Hypervisor, PowerPolicy, Protocol, VmGroup};
 
 /// A host without hypervisor.
 pub struct BareMetal;
@@ -47,10 +44,6 @@ impl HypervisorModel for BareMetal {
                 Some(PowerPolicy::HighPerformance | PowerPolicy::NotManaged)
             ),
         }
-    }
-
-    fn home_rules(&self, _version: Hypervisor, _options: &SchedulerOptions) -> Option<numa::Rules> {
-        None
     }
 
     fn helpers_have_own_group(&self) -> bool {
@@ -94,10 +87,6 @@ impl HypervisorModel for BareMetal {
         linux::storage::controller_cycles(kind)
     }
 
-    fn coalesces(&self, _version: Hypervisor, _kind: ControllerKind) -> Option<HeedsRate> {
-        None
-    }
-
     /// The system drives the devices itself.
     fn io_threads(&self, vm: &VmGroup, _kind: ControllerKind) -> IoThreads {
         IoThreads {
@@ -112,20 +101,6 @@ impl HypervisorModel for BareMetal {
     /// The interrupt and the completion of a local command are in the cycles of the controller.
     fn protocol_cost(&self, protocol: Protocol) -> ProtocolCost {
         ProtocolCost::of(protocol)
-    }
-
-    fn completes_by_thread(&self, _protocol: Protocol) -> bool {
-        true
-    }
-
-    fn plugin(
-        &self,
-        _version: Hypervisor,
-        _asked: Option<Plugin>,
-        _protocol: Protocol,
-        _disks: DiskKind,
-    ) -> Option<Plugin> {
-        None
     }
 
     /// Nothing migrates: the settings only complete the description of a host.

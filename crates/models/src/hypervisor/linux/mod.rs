@@ -12,16 +12,13 @@ pub mod vnuma;
 
 use super::interface::HypervisorModel;
 use crate::migration::Settings;
-use crate::numa;
 use crate::reclamation::{self, Policy};
 use crate::scheduler::CpuScheduler;
 use crate::storage::protocol::ProtocolCost;
-use crate::storage::virtual_controller::{Cycles, HeedsRate, IoThreads};
+use crate::storage::virtual_controller::{Cycles, IoThreads};
 use crate::vnuma::Topology;
 use crate::wake_up::WakeUp;
-use hypertwin_cluster::{
-    ControllerKind, DiskKind, HostGroup, Hypervisor, Plugin, PowerPolicy, Protocol, SchedulerOptions, VmGroup,
-};
+use hypertwin_cluster::{ControllerKind, HostGroup, Hypervisor, PowerPolicy, Protocol, VmGroup};
 
 /// Linux with KVM, all kernels.
 pub struct Linux;
@@ -50,11 +47,6 @@ impl HypervisorModel for Linux {
         }
     }
 
-    /// Threads move freely.
-    fn home_rules(&self, _version: Hypervisor, _options: &SchedulerOptions) -> Option<numa::Rules> {
-        None
-    }
-
     /// The threads of QEMU and vhost are in their VM's cgroup.
     fn helpers_have_own_group(&self) -> bool {
         false
@@ -72,32 +64,12 @@ impl HypervisorModel for Linux {
         storage::controller_cycles(kind)
     }
 
-    /// An interrupt follows once the guest has handled the previous completions.
-    fn coalesces(&self, _version: Hypervisor, _kind: ControllerKind) -> Option<HeedsRate> {
-        None
-    }
-
     fn io_threads(&self, vm: &VmGroup, kind: ControllerKind) -> IoThreads {
         storage::io_threads(vm, kind)
     }
 
     fn protocol_cost(&self, protocol: Protocol) -> ProtocolCost {
         storage::protocol_cost(protocol)
-    }
-
-    /// Threads of QEMU and of vhost always do.
-    fn completes_by_thread(&self, _protocol: Protocol) -> bool {
-        true
-    }
-
-    fn plugin(
-        &self,
-        _version: Hypervisor,
-        _asked: Option<Plugin>,
-        _protocol: Protocol,
-        _disks: DiskKind,
-    ) -> Option<Plugin> {
-        None
     }
 
     fn migration(&self, host: &HostGroup) -> Settings {
