@@ -56,6 +56,7 @@ fn quiet(vm: &mut VmReport) {
         &mut vm.ready_pct,
         &mut vm.costop_pct,
         &mut vm.limited_pct,
+        &mut vm.waiting_pct,
         &mut vm.guest_cpu_pct,
         &mut vm.used_pct,
         &mut vm.run_queue,

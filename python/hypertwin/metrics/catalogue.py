@@ -452,6 +452,7 @@ _NAMED: tuple[Metric, ...] = (
         vcenter="cpu.maxlimited.summation ÷ (interval × 1000 × vCPUs)",
         linux="throttled_usec in the cgroup's cpu.stat",
     ),
+    _vm("waiting_pct"),
     _vm(
         "system_pct",
         esxtop="%SYS ÷ vCPUs",
