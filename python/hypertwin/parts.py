@@ -1491,7 +1491,7 @@ class Ceph(TypedDict, total=False):
     Tentacle and later).
     """
     placement_groups: int
-    """Placement groups. Default: about 100 per device (autoscaler target), or 200 counting all copies."""
+    """Placement groups. Default: about 100 copies or fragments of groups per OSD (autoscaler target)."""
     scheduler: CephScheduler
     """OSD scheduler. Default: `mclock`; `wpq` before Quincy."""
     profile: MclockProfile

@@ -146,6 +146,35 @@ fn a_synchronous_write_takes_a_flush_and_no_other_does() {
     );
 }
 
+/// Synchronous writes of a drive with capacitors pass its controller one after the other, for 0.47 of 100 us each.
+#[test]
+fn synchronous_writes_of_a_drive_with_capacitors_share_its_controller() {
+    let device = json!({
+        "kind": "nvme", "write_latency": "100 us", "power_loss_protection": true, "random_write": "500000 /s",
+    });
+    let rate = |outstanding: u32, sync_pct: u32| {
+        let load = json!({"sync_pct": sync_pct, "arrivals": {"io": {"workers": outstanding}}});
+        io(&run(
+            1,
+            merged(
+                &writes(device.clone(), outstanding, load),
+                json!({"vms": {"v": {"vcpus": 16}}}),
+            ),
+        ))
+        .0
+    };
+    let alone = rate(1, 100);
+    assert_near(alone, 1e6 / 102.0, 0.02 * alone, "one job");
+    assert_near(
+        rate(1, 0),
+        alone,
+        1e-6,
+        "a write alone takes as long if it is not synchronous",
+    );
+    assert_near(rate(10, 100), 1e6 / 47.0, 0.01 * 1e6 / 47.0, "ten jobs");
+    assert!(rate(10, 0) > 9.0 * alone, "others share nothing");
+}
+
 #[test]
 fn writes_that_come_during_a_flush_share_the_next_one() {
     // n writers: half of them in each flush, so b = n / 2 and X = b / (F + b s) with s = 200 us

@@ -56,6 +56,7 @@ fn quiet(vm: &mut VmReport) {
         &mut vm.ready_pct,
         &mut vm.costop_pct,
         &mut vm.limited_pct,
+        &mut vm.waiting_pct,
         &mut vm.guest_cpu_pct,
         &mut vm.used_pct,
         &mut vm.run_queue,
@@ -67,6 +68,11 @@ fn quiet(vm: &mut VmReport) {
     vm.throughput_per_s = 10.0;
     (vm.response_ms.mean, vm.response_ms.p50, vm.response_ms.p99) = (Some(10.0), Some(8.0), Some(50.0));
     (vm.memory, vm.io_latency_ms) = (None, None);
+}
+
+/// Lets a VM wait this long for a CPU, and for its own limit.
+fn ready(vm: &mut VmReport, waiting_pct: f64, limited_pct: f64) {
+    (vm.waiting_pct, vm.limited_pct, vm.ready_pct) = (waiting_pct, limited_pct, waiting_pct + limited_pct);
 }
 
 type Change = fn(&mut PointReport);
@@ -130,17 +136,17 @@ fn a_group_is_limited_by_what_is_full() {
         ("a full host", |point| esx(point, 90.1), HostCpu),
         ("a nearly full host", |point| esx(point, 90.0), Latency),
         ("both", |point| (esx(point, 90.1), db(point).guest_cpu_pct = 99.0).1, HostCpu),
-        ("vCPUs that wait", |point| (db(point).run_pct, db(point).ready_pct) = (50.0, 10.1), HostCpu),
-        ("busy ones that hardly do", |point| (db(point).run_pct, db(point).ready_pct) = (85.0, 6.0), GuestCpu),
-        ("co-stop", |point| (db(point).ready_pct, db(point).costop_pct) = (6.0, 4.1), HostCpu),
-        ("its own limit", |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 10.0), CpuLimit),
-        ("less than half by it", |point| (db(point).ready_pct, db(point).limited_pct) = (20.0, 9.9), HostCpu),
-        ("too little to be felt", |point| (db(point).ready_pct, db(point).limited_pct) = (5.0, 5.0), Latency),
+        ("vCPUs that wait", |point| (db(point).run_pct = 50.0, ready(db(point), 10.1, 0.0)).1, HostCpu),
+        ("busy ones that hardly do", |point| (db(point).run_pct = 85.0, ready(db(point), 6.0, 0.0)).1, GuestCpu),
+        ("co-stop", |point| (db(point).costop_pct = 4.1, ready(db(point), 6.0, 0.0)).1, HostCpu),
+        ("its own limit", |point| ready(db(point), 10.0, 10.0), CpuLimit),
+        ("less than half by it", |point| ready(db(point), 10.1, 9.9), HostCpu),
+        ("too little to be felt", |point| ready(db(point), 0.0, 5.0), Latency),
         (
             "its own limit on a full host",
             |point| {
                 esx(point, 100.0);
-                (db(point).ready_pct, db(point).limited_pct) = (6.0, 5.1);
+                ready(db(point), 0.9, 5.1);
             },
             CpuLimit,
         ),
@@ -304,11 +310,11 @@ fn of_db(change: ChangeOfVm) -> Judgement {
 fn a_vm_suffers_from_its_bands_on() {
     #[rustfmt::skip]
     let cases: [(&str, ChangeOfVm, Option<Tone>); 14] = [
-        ("ready at its limit", |vm| vm.ready_pct = 5.0, None),
-        ("ready", |vm| vm.ready_pct = 5.1, Some(Tone::Warn)),
-        ("ready that hurts", |vm| vm.ready_pct = 10.1, Some(Tone::Bad)),
-        ("its own limit, not ready", |vm| (vm.ready_pct, vm.limited_pct) = (9.0, 8.0), Some(Tone::Warn)),
-        ("its own limit that hurts", |vm| (vm.ready_pct, vm.limited_pct) = (10.2, 10.1), Some(Tone::Bad)),
+        ("ready at its limit", |vm| ready(vm, 5.0, 0.0), None),
+        ("ready", |vm| ready(vm, 5.1, 0.0), Some(Tone::Warn)),
+        ("ready that hurts", |vm| ready(vm, 10.1, 0.0), Some(Tone::Bad)),
+        ("its own limit, not ready", |vm| ready(vm, 1.0, 8.0), Some(Tone::Warn)),
+        ("its own limit that hurts", |vm| ready(vm, 0.1, 10.1), Some(Tone::Bad)),
         ("co-stop at its limit", |vm| vm.costop_pct = 3.0, None),
         ("co-stop", |vm| vm.costop_pct = 3.1, Some(Tone::Bad)),
         ("full vCPUs without a queue", |vm| (vm.guest_cpu_pct, vm.run_queue) = (100.0, 8.0), None),
@@ -334,14 +340,14 @@ fn a_vm_suffers_from_its_bands_on() {
 #[test]
 fn the_answer_names_the_worst_first_and_counts_the_others() {
     let (mut point, first) = made("loop", "generator");
-    point.vms.get_mut("other-2").unwrap().ready_pct = 31.0;
-    point.vms.get_mut("other-1").unwrap().ready_pct = 12.0;
+    ready(point.vms.get_mut("other-2").unwrap(), 31.0, 0.0);
+    ready(point.vms.get_mut("other-1").unwrap(), 12.0, 0.0);
     let judged = judge(&point, &first);
     assert_eq!(
         judged.text,
         "other-2 on esx-2 suffers most: ready 31% per vCPU. 2 of 4 VMs suffer: all 2 of other."
     );
-    point.vms.get_mut("other-1").unwrap().ready_pct = 6.0;
+    ready(point.vms.get_mut("other-1").unwrap(), 6.0, 0.0);
     let judged = judge(&point, &first);
     assert_eq!(judged.text, "other-2 on esx-2 suffers: ready 31% per vCPU.");
     assert_eq!(judged.vms["other-1"][0].metric, "ready_pct");

@@ -288,3 +288,34 @@ fn a_thread_that_sleeps_wakes_up_for_a_request_and_again_for_its_completion_unle
         }
     }
 }
+
+/// What a request alone takes longer, in microseconds, than through virtio-blk of Linux: cycles and wait of the
+/// controller, and of Windows. With many in flight only the cycles count.
+#[test]
+fn scsi_and_windows_make_a_request_wait_but_carry_as_many() {
+    let alone = |kind: &str, system: &str, outstanding: u32| {
+        let machine = json!({"controller": kind, "vdisks": 1, "guest": {"kind": system}});
+        let load = json!({"arrivals": {"io": {"outstanding": outstanding}}});
+        1e6 / report("linux-6.6", machine, load).groups["v"].iops
+    };
+    let blk = alone("virtio-blk", "linux", 1);
+    for (kind, system, cycles, wait_us) in [
+        ("virtio-scsi", "linux", 4_000.0, 8.5),
+        ("virtio-blk", "windows", 2_500.0, 17.0),
+        ("virtio-scsi", "windows", 6_500.0, 25.5),
+        ("vhost-scsi", "linux", 100.0, 0.0),
+    ] {
+        let more = alone(kind, system, 1) - blk;
+        let expected = cycles / GHZ * 1e6 + wait_us;
+        assert!(
+            (more - expected).abs() < 0.1,
+            "{kind} of {system}: {more} instead of {expected}"
+        );
+    }
+    assert_near(
+        alone("virtio-scsi", "windows", 32),
+        11_900.0 / GHZ * 1e6,
+        0.01,
+        "one thread",
+    );
+}

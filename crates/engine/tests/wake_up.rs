@@ -3,7 +3,7 @@
 use crate::support;
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{PointReport, State, VmReport, watched_run};
+use hypertwin_engine::{LimitKind, PointReport, State, VmReport, watched_run};
 use serde_json::{Value, json};
 use support::{host, hungry, merge, parse, vm};
 
@@ -201,4 +201,18 @@ fn a_vcpu_that_is_held_back_while_it_wakes_up_does_not_wake_up_again() {
         result.expect("the run succeeds");
         assert!(held > 5, "{hypervisor}: {held} times");
     }
+}
+
+#[test]
+fn ready_time_of_wake_ups_is_no_wait_for_a_logical_cpu() {
+    let short = json!({"cpu": {"mean": "10 us", "cv": 0}});
+    let (report, vm) = alone(host("linux-6.6", 1, 4, 1), "30 us", short);
+    assert!(
+        vm.ready_pct > 20.0 && close(vm.waiting_pct, 0.0),
+        "{} and {}",
+        vm.ready_pct,
+        vm.waiting_pct
+    );
+    assert!(report.judgement.vms.is_empty(), "{:?}", report.judgement.vms);
+    assert_ne!(report.judgement.limits["v"].kind, LimitKind::HostCpu);
 }

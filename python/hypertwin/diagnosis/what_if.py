@@ -297,7 +297,7 @@ def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[
         if queue:
             found["queue_wait_ms"] = queue["wait_ms"]
     found["waiting_vcpus"] = sum(
-        vm["vcpus"] * (vm["ready_pct"] - vm["limited_pct"] + vm["costop_pct"]) / 100 for vm in point["vms"].values()
+        vm["vcpus"] * (vm["waiting_pct"] + vm["costop_pct"]) / 100 for vm in point["vms"].values()
     )
     return found
 

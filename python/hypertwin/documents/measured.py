@@ -239,6 +239,10 @@ class Vm(TypedDict):
     """
     limited_pct: float
     """Part of Ready in which only the VM's limit stopped the vCPU."""
+    waiting_pct: float
+    """Part of Ready in which no hardware thread was free for the vCPU: Ready without Limited, and without the
+    time in which a free thread left its idle state. Only this part is contention.
+    """
     system_pct: float
     """Time the hypervisor spent in interrupts and I/O for this VM, per vCPU."""
     overlap_pct: float

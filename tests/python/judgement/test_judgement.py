@@ -68,15 +68,16 @@ class TestTheModelError:
         return point({"db": vm()}, settings, model_error={"groups": {"db": ends}})
 
     def test_an_answer_is_not_good_beyond_a_critical_limit_at_the_worse_end(self) -> None:
-        found, _ = answer([self.point({"ready_pct": self.ENDS})])
-        text = "ready (%RDY) per vCPU, without limited time of db can reach 12.5% (critical above 10)"
+        found, _ = answer([self.point({"waiting_pct": self.ENDS})])
+        text = "ready (%RDY) per vCPU, without limited time and wake-ups of db can reach 12.5% (critical above 10)"
         assert (found["tone"], found["more"]) == ("warn", [f"Not surely: with the twin's own error, {text}."])
-        assert answer([self.point({"ready_pct": {**self.ENDS, "high": 10.0}})])[0]["tone"] == "good"
+        assert answer([self.point({"waiting_pct": {**self.ENDS, "high": 10.0}})])[0]["tone"] == "good"
+        assert answer([self.point({"ready_pct": self.ENDS})])[0]["tone"] == "good", "wake-ups may be all of it"
         assert answer([self.point({"run_pct": self.ENDS})])[0]["tone"] == "good", "it has no critical limit"
         assert answer([point({"db": vm()}, {})])[0]["tone"] == "good", "an earlier version wrote no intervals"
 
     def test_the_worst_point_of_a_sweep_is_named_and_a_bad_answer_stays(self) -> None:
-        ends = {"ready_pct": self.ENDS, "costop_pct": {**self.ENDS, "high": 6.0}}
+        ends = {"waiting_pct": self.ENDS, "costop_pct": {**self.ENDS, "high": 6.0}}
         points = [self.point(ends, **{"vms.db.vcpus": vcpus}) for vcpus in (1, 2)]
         found, _ = answer(points)
         assert (found["tone"], "co-stop per vCPU of db can reach 6%" in found["more"][0]) == ("warn", True)

@@ -60,7 +60,7 @@ pub struct Ceph {
     /// and later).
     #[serde(skip_serializing_if = "is_default")]
     pub ec_optimizations: bool,
-    /// Placement groups. Default: about 100 per device (autoscaler target), or 200 counting all copies.
+    /// Placement groups. Default: about 100 copies or fragments of groups per OSD (autoscaler target).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 200_000))]
     pub placement_groups: Option<u32>,

@@ -61,13 +61,13 @@ const fn pct(metric: &'static str, what: &'static str, limits: [Option<f64>; 3])
     }
 }
 
-/// Ready time of a vCPU (%RDY), without time held by its own limit.
+/// Ready time of a vCPU (%RDY), without time held by its own limit or spent in wake-ups.
 pub const READY: Band = Band {
     own: &[Severity::Info],
     source: "Duncan Epping, esxtop thresholds: 10%; Leaseweb, performance metrics in VMware vSphere: 5%",
     ..pct(
         "ready_pct",
-        "ready (%RDY) per vCPU, without limited time",
+        "ready (%RDY) per vCPU, without limited time and wake-ups",
         [Some(2.5), Some(5.0), Some(10.0)],
     )
 };

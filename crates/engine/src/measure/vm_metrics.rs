@@ -72,6 +72,17 @@ impl Figures {
         self.percent(self.account.swap_wait_ns as f64)
     }
 
+    /// Ready time in which it waited for other VMs.
+    fn contended_ns(&self) -> f64 {
+        let Account {
+            ready_ns,
+            limited_ns,
+            wakeup_ns,
+            ..
+        } = self.account;
+        ready_ns.saturating_sub(limited_ns + wakeup_ns) as f64
+    }
+
     fn throughput_per_s(&self) -> f64 {
         self.responses as f64 / self.duration_ns * 1e9
     }
@@ -272,6 +283,9 @@ vm_metrics! {
         wait_pct "Wait", "%": Mean => |vm| vm.percent(vm.account.wait_ns as f64);
         /// Part of Ready in which only the VM's limit stopped the vCPU.
         limited_pct "Limited", "%": Mean => |vm| vm.percent(vm.account.limited_ns as f64);
+        /// Part of Ready in which no hardware thread was free for the vCPU: Ready without Limited, and without the
+        /// time in which a free thread left its idle state. Only this part is contention.
+        waiting_pct "Waiting", "%": Mean => |vm| vm.percent(vm.contended_ns());
         /// Time the hypervisor spent in interrupts and I/O for this VM, per vCPU.
         system_pct "System", "%": Mean => |vm| vm.percent(vm.system_ns);
         /// Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread.

@@ -16,7 +16,7 @@ const WORK: [&str; 4] = ["iops", "mb_per_s", "throughput_per_s", "units_per_s"];
 const SETTINGS: [&str; 2] = ["scrub_due", "suspended"];
 
 /// Percentages of CPU time, without their unit.
-const SHARES: [&str; 13] = [
+const SHARES: [&str; 14] = [
     "costop",
     "demand",
     "guest_cpu",
@@ -30,6 +30,7 @@ const SHARES: [&str; 13] = [
     "usage",
     "used",
     "utilization",
+    "waiting",
 ];
 
 /// The part of the twin on which a figure depends.

@@ -360,7 +360,11 @@ impl Disks {
                     busy_until = busy_until.max(until);
                 }
                 let transfer_ns = flash.transfer_ns(operation);
-                let transferred = state.link.occupy(now, transfer_ns).1;
+                let holds_ns = match io.sync && set.disk.flush_ns == 0 {
+                    true => flash.synchronous_ns(operation),
+                    false => transfer_ns,
+                };
+                let transferred = state.link.occupy(now, holds_ns).1 - (holds_ns - transfer_ns);
                 if set.adapts_resync {
                     work_ns = (u64::from(count) * busy_ns / u64::from(flash.channels)).max(transfer_ns);
                 }

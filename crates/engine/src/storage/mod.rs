@@ -247,7 +247,7 @@ impl Storage {
         let shared = &mut self.shared;
         match shared.requests[id].step {
             Step::Issue => self.path.on_issue(id, shared),
-            Step::Kick(thread) => self.path.on_kick(id, thread, shared, clock.now),
+            Step::Kick(thread) => self.path.on_kick(id, thread, shared, clock),
             Step::Route => unreachable!("what goes along its route is not in the calendar"),
             Step::Array => {
                 let array = self.path.array_of(&shared.requests[id]);

@@ -15,12 +15,13 @@
 //! **Placement groups instead of chunks.** Data are placed by groups of chunks, about a hundred per device. A petabyte
 //! therefore needs no more memory than a terabyte, and failures and rebuilding are exact for groups.
 
-/// Groups that each device has on average; a small pool has as many groups as it has chunks.
-pub const GROUPS_PER_DEVICE: usize = 100;
+/// Groups that each service of a device has on average; a small pool has as many groups as it has chunks.
+pub const GROUPS_PER_SERVICE: usize = 100;
 
 /// The devices of `groups` groups of `width` members, one group after another. `domain_of` is the failure domain of
 /// each device, `capacities` what it holds, `below(n)` a random number under n. Devices that hold less than a
-/// thousandth of the largest count as that.
+/// thousandth of the largest count as that. A device with several `services` has a group on the service of the group's
+/// number modulo `services`; each service has nearly the same number of groups.
 ///
 /// There must be at least `width` domains.
 pub fn deal(
@@ -28,6 +29,7 @@ pub fn deal(
     capacities: &[f64],
     groups: usize,
     width: usize,
+    services: usize,
     mut below: impl FnMut(u64) -> u64,
 ) -> Vec<u32> {
     let largest = capacities.iter().copied().fold(0.0, f64::max);
@@ -36,10 +38,10 @@ pub fn deal(
         .map(|capacity| (capacity / largest).max(1e-3))
         .collect();
     // a device has a card in a deck whenever its parts so far make one more
-    let mut credits = vec![0.0; parts.len()];
+    let mut hands: Vec<(Vec<f64>, Vec<u32>)> = vec![(vec![0.0; parts.len()], Vec::new()); services];
     let mut members = Vec::with_capacity(groups * width);
-    let mut deck: Vec<u32> = Vec::new();
     for group in 0..groups {
+        let (credits, deck) = &mut hands[group % services];
         for _ in 0..width {
             let taken = &members[group * width..];
             let free = |&device: &u32| {
@@ -61,8 +63,8 @@ pub fn deal(
                     fresh.swap(last, below(last as u64 + 1) as usize);
                 }
                 // the rest of the old deck stays on top
-                fresh.append(&mut deck);
-                deck = fresh;
+                fresh.append(deck);
+                *deck = fresh;
                 at = deck.iter().rposition(free);
             }
             let device = match at {
@@ -120,7 +122,7 @@ mod tests {
         for (hosts, per_host, width) in [(4, 6, 2), (6, 7, 3), (5, 1, 5), (24, 3, 20)] {
             let domain_of: Vec<u32> = (0..hosts * per_host).map(|device| device / per_host).collect();
             let groups = 1_000;
-            let members = deal(&domain_of, &vec![1e12; domain_of.len()], groups, width, random());
+            let members = deal(&domain_of, &vec![1e12; domain_of.len()], groups, width, 1, random());
             let mut load = vec![0_u32; domain_of.len()];
             for group in members.chunks(width) {
                 let mut domains: Vec<u32> = group.iter().map(|&device| domain_of[device as usize]).collect();
@@ -132,6 +134,26 @@ mod tests {
             let mean = (groups * width) as f64 / domain_of.len() as f64;
             let spread = load.iter().map(|&n| (f64::from(n) - mean).abs()).fold(0.0, f64::max);
             assert!(spread <= 0.1 * mean, "{hosts} hosts, width {width}: {load:?}");
+        }
+    }
+
+    #[test]
+    fn services_of_a_device_have_nearly_as_many_groups_as_each_other() {
+        for (services, width) in [(2, 2), (3, 3), (4, 1)] {
+            let domain_of: Vec<u32> = (0..20).map(|device| device / 4).collect();
+            let (devices, groups) = (domain_of.len(), 700 * services);
+            let members = deal(&domain_of, &vec![1e12; devices], groups, width, services, random());
+            let mut load = vec![0_usize; devices * services];
+            for (group, members) in members.chunks(width).enumerate() {
+                for &device in members {
+                    load[device as usize * services + group % services] += 1;
+                }
+            }
+            let mean = 700 * width / devices;
+            assert!(
+                load.iter().all(|n| n.abs_diff(mean) <= 3),
+                "{services} services: {load:?}"
+            );
         }
     }
 
@@ -152,7 +174,7 @@ mod tests {
                 .map(|device| (device / sizes.len()) as u32)
                 .collect();
             let groups = 5_000;
-            let members = deal(&domain_of, &capacities, groups, width, random());
+            let members = deal(&domain_of, &capacities, groups, width, 1, random());
             let mut load = vec![0.0; capacities.len()];
             for group in members.chunks(width) {
                 assert!((1..width).all(|at| {
@@ -174,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_pool_whose_large_devices_are_all_in_one_domain_still_has_all_copies() {
-        let members = deal(&[0, 0, 1], &[1e15, 1e15, 1e9], 200, 2, random());
+        let members = deal(&[0, 0, 1], &[1e15, 1e15, 1e9], 200, 2, 1, random());
         assert!(members.chunks(2).all(|group| group.contains(&2)));
     }
 }

@@ -406,6 +406,8 @@ export interface Vm {
   wait_pct: number;
   /** Part of Ready in which only the VM's limit stopped the vCPU. */
   limited_pct: number;
+  /** Part of Ready in which no hardware thread was free for the vCPU: Ready without Limited, and without the time in which a free thread left its idle state. Only this part is contention. */
+  waiting_pct: number;
   /** Time the hypervisor spent in interrupts and I/O for this VM, per vCPU. */
   system_pct: number;
   /** Time in which the hypervisor's work for this or another VM interrupted a vCPU on its hardware thread. */

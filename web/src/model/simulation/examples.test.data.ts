@@ -17,6 +17,7 @@ export function vm(given: Some<Vm> = {}): Vm {
     costop_pct_ci95: 0.1,
     wait_pct: 60,
     limited_pct: 0,
+    waiting_pct: 0,
     guest_cpu_pct: 40,
     guest_cpu_pct_ci95: 0.5,
     run_queue: 2,

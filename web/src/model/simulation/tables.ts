@@ -50,7 +50,7 @@ const OF_VM: Reading<Vm>[] = [
 ];
 
 const MORE_OF_VM: Reading<Vm>[] = second([
-  ...plain<Vm>("vcpus", "run_queue", "run_pct", "limited_pct"),
+  ...plain<Vm>("vcpus", "run_queue", "run_pct", "limited_pct", "waiting_pct"),
   { key: "response_ms_p95", name: "Response, p95", value: (vm) => vm.response_ms.p95 },
   ...plain<Vm>("numa_local_pct"),
 ]);
@@ -201,6 +201,7 @@ const RARE = new Set([
   "slow_s",
   "migration_cpu_pct",
   "limited_pct",
+  "waiting_pct",
   "costop_pct",
   "cache_hit_pct",
   "hit_pct",

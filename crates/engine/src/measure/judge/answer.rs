@@ -2,7 +2,7 @@
 
 use super::happened;
 use super::limits::limits;
-use super::signs::{badness, hurts, signs, waiting};
+use super::signs::{badness, hurts, signs};
 use super::words::{NAMED, by_name, count, duration, list, number, some};
 use crate::measure::bands;
 use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
@@ -223,9 +223,15 @@ impl<'p> Found<'p> {
                 false => format!("at most {}%", number(most)),
             }
         };
+        let wakes = |vm: &VmReport| vm.ready_pct - vm.limited_pct - vm.waiting_pct >= bands::RESOLVED_PCT;
         let figures = format!(
-            "ready is {} and co-stop {} per vCPU",
-            at_most(waiting),
+            "ready{} is {} and co-stop {} per vCPU",
+            if point.vms.values().any(wakes) {
+                " without wake-ups"
+            } else {
+                ""
+            },
+            at_most(|vm| vm.waiting_pct),
             at_most(|vm| vm.costop_pct)
         );
         let full = point

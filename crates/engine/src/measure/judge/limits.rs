@@ -8,7 +8,6 @@
 //!   rest, and a server that most of the latency of its I/Os is spent at.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
 
-use super::signs::waiting;
 use super::words::{list, number};
 use crate::measure::bands;
 use crate::measure::judgement::{Limit, LimitKind};
@@ -198,7 +197,7 @@ impl Case<'_> {
         let mut found = Vec::new();
         let usages = self.hosts.iter().map(|(name, (host, _))| (*name, host.usage_pct));
         let (host, usage) = usages.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", 0.0));
-        let (waits, costop) = (waiting(self.vm), self.vm.costop_pct);
+        let (waits, costop) = (self.vm.waiting_pct, self.vm.costop_pct);
         let busy = self.vm.guest_cpu_pct.max(asked_pct(self.vm));
         let is_busy = bands::GUEST_CPU.is_beyond(busy);
         let nodes = self.nodes();

@@ -27,7 +27,7 @@ pub fn signs(vm: &VmReport) -> Vec<Sign> {
         found.extend(beyond(band, value, text));
     };
     let swap_wait = vm.memory.as_ref().map_or(0.0, |memory| memory.swap_wait_pct);
-    share(&bands::READY, waiting(vm), "ready");
+    share(&bands::READY, vm.waiting_pct, "ready");
     share(&bands::COSTOP, vm.costop_pct, "co-stop");
     share(&bands::LIMITED, vm.limited_pct, "stopped by its CPU limit");
     share(&bands::SWAP_WAIT, swap_wait, "swap wait");
@@ -48,11 +48,6 @@ pub fn signs(vm: &VmReport) -> Vec<Sign> {
     }
     sort_by(&mut found, |a, b| b.weight.total_cmp(&a.weight));
     found
-}
-
-/// Ready time per vCPU that the VM's own limit does not cause.
-pub fn waiting(vm: &VmReport) -> f64 {
-    (vm.ready_pct - vm.limited_pct).max(0.0)
 }
 
 fn beyond(band: &Band, value: f64, text: String) -> Option<Sign> {

@@ -13,6 +13,8 @@ pub struct IoThread {
     pub world: WorldId,
     /// Its work for a request, in nanoseconds alone on a core at nominal clock.
     pub work_ns: f64,
+    /// Time from the guest to it, in which no CPU works for the request.
+    pub wait_ns: Nanos,
     /// How long it takes to begin when it is woken.
     pub wake_up: ThreadWakeUp,
     /// What waits for it.
@@ -30,6 +32,7 @@ impl IoThread {
         Self {
             world,
             work_ns: 0.0,
+            wait_ns: 0,
             wake_up: ThreadWakeUp::default(),
             queue: Queue::new(),
             current: NONE,

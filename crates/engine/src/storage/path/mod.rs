@@ -310,19 +310,28 @@ impl Path {
         let index = controller
             .only_thread()
             .unwrap_or_else(|| controller.thread_for(shared.requests[id].issuer, self.vms[controller.vm].workers));
+        match self.threads[index].wait_ns {
+            0 => self.kick(id, index, shared, clock),
+            wait_ns => shared.requests.at(id, Step::Kick(index), clock.now + wait_ns, clock),
+        }
+    }
+
+    /// A request has reached its thread, or a thread that was asleep is awake for it.
+    pub fn on_kick(&mut self, id: IoId, index: IoThreadId, shared: &mut Shared, clock: &mut Clock) {
+        match shared.requests[id].issuer {
+            Issuer::Nobody => shared.requests.release(id),
+            _ => self.kick(id, index, shared, clock),
+        }
+    }
+
+    /// A request needs its thread, which may have to wake up first.
+    #[inline]
+    fn kick(&mut self, id: IoId, index: IoThreadId, shared: &mut Shared, clock: &mut Clock) {
         let awake_at = self.threads[index].wake(clock.now);
         if awake_at > clock.now {
             shared.requests.at(id, Step::Kick(index), awake_at, clock);
         } else {
             self.queue_on_thread(id, index, shared, clock.now);
-        }
-    }
-
-    /// A thread that was asleep is awake for a request.
-    pub fn on_kick(&mut self, id: IoId, index: IoThreadId, shared: &mut Shared, now: Nanos) {
-        match shared.requests[id].issuer {
-            Issuer::Nobody => shared.requests.release(id),
-            _ => self.queue_on_thread(id, index, shared, now),
         }
     }
 

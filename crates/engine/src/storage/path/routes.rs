@@ -141,6 +141,7 @@ impl Path {
         };
         for thread in threads.iter() {
             self.threads[thread].work_ns = work_ns;
+            self.threads[thread].wait_ns = costs.wait_ns;
             self.threads[thread].wake_up = wake_up;
         }
         for (position, controller) in controllers.iter().enumerate() {

@@ -26,7 +26,7 @@ use hypertwin_cluster::{Bandwidth, Bytes, Component, Drive, Duration, FailureDom
 use hypertwin_kernel::{Histogram, Stream};
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
-use hypertwin_models::storage::placement::{GROUPS_PER_DEVICE, deal};
+use hypertwin_models::storage::placement::{GROUPS_PER_SERVICE, deal};
 use hypertwin_models::storage::product::ceph::OsdCost;
 use hypertwin_models::storage::product::vsan::shares;
 use hypertwin_models::storage::product::{CpuCost, Product, Stored, product};
@@ -306,10 +306,12 @@ fn data_placement(
     let all = layouts.iter().map(raw).sum::<u128>().max(1);
     let mut data = DataPlacement::new(domain_of, capacities);
     let product = product(spec.kind);
+    // a device has a service, or for each of its OSDs one
+    let services = spec.ceph().osds_per_device as usize;
     for layout in layouts {
         let raw = raw(&layout).max(1);
         let (layout, bytes) = layout;
-        let members = (present.len() * GROUPS_PER_DEVICE) as u128 * raw;
+        let members = (present.len() * services * GROUPS_PER_SERVICE) as u128 * raw;
         let stored = Stored {
             chunks: bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize,
             usual: members.div_ceil(layout.width as u128 * all) as usize,
@@ -320,7 +322,9 @@ fn data_placement(
         let groups = (product.groups)(spec, &stored).div_ceil(if has_turns { layout.width } else { 1 });
         let domain_of: Vec<u32> = present.iter().map(|&device| data.domain_of[device as usize]).collect();
         let capacities: Vec<f64> = present.iter().map(|&device| data.capacities[device as usize]).collect();
-        let dealt = deal(&domain_of, &capacities, groups, layout.width, |n| stream.below(n));
+        let dealt = deal(&domain_of, &capacities, groups, layout.width, services, |n| {
+            stream.below(n)
+        });
         let dealt: Vec<u32> = dealt.into_iter().map(|number| present[number as usize]).collect();
         let dealt = if has_turns {
             with_turns(&dealt, layout.width)

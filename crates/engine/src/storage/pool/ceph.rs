@@ -75,7 +75,7 @@ impl Pool {
     fn connection(&self, id: IoId, shared: &Shared) -> usize {
         let osds = self.osds.as_ref().expect("only Ceph has connections");
         match (self.tasks[id].sender, osds.client) {
-            (Some(device), _) => device as usize,
+            (Some(device), _) => osds.number(device, self.group_of(id, shared)),
             // one of each host, or one of each virtual disk
             (None, CephClient::Krbd) => self.requests[shared.requests[id].parent].client.index(),
             (None, CephClient::Librbd | CephClient::Gateway) => shared.requests[id].vdisk.index(),

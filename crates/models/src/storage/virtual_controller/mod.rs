@@ -23,7 +23,7 @@ pub use coalescing::{Coalescing, LONGEST_NS};
 pub use table::{Cycles, PVSCSI_OF_ESXI_5_0};
 
 use hypertwin_cluster::{AsyncIo, ControllerKind, DiskCache, GuestKind, SPLIT_BYTES, VmGroup};
-use table::{CACHE_CYCLES, HAND_OVER_CYCLES, MAIN_LOOP_CYCLES, WINDOWS_CYCLES};
+use table::{CACHE_CYCLES, HAND_OVER_CYCLES, MAIN_LOOP_CYCLES, WINDOWS_CYCLES, WINDOWS_WAIT_NS};
 
 /// What a virtual controller of a VM costs on a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +34,8 @@ pub struct VirtualController {
     pub hypervisor_cycles: f64,
     /// Cycles of the guest for an interrupt, however many completions it brings.
     pub interrupt_cycles: f64,
+    /// Time of a request in which no CPU works for it, in nanoseconds.
+    pub wait_ns: u64,
     /// Bytes beyond which a request is split; `None`: never.
     pub largest_bytes: Option<u64>,
     /// Whether interrupts are coalesced, and if so whether that begins at a rate.
@@ -74,16 +76,17 @@ impl VirtualController {
         coalesces: Option<HeedsRate>,
         in_main_loop: bool,
     ) -> Self {
-        let guest_cycles = match (vm.guest.kind, cycles.system) {
-            (Some(GuestKind::Windows), GuestKind::Linux) => cycles.guest_cycles + WINDOWS_CYCLES,
-            (Some(GuestKind::Linux), GuestKind::Windows) => cycles.guest_cycles - WINDOWS_CYCLES,
-            _ => cycles.guest_cycles,
+        let (guest_cycles, wait_ns) = match (vm.guest.kind, cycles.system) {
+            (Some(GuestKind::Windows), GuestKind::Linux) => (WINDOWS_CYCLES, WINDOWS_WAIT_NS),
+            (Some(GuestKind::Linux), GuestKind::Windows) => (-WINDOWS_CYCLES, 0),
+            _ => (0.0, 0),
         };
         let is_cached = !matches!(vm.disk_cache, DiskCache::None | DiskCache::Directsync);
         Self {
-            guest_cycles,
+            guest_cycles: cycles.guest_cycles + guest_cycles,
             hypervisor_cycles: cycles.hypervisor_cycles + qemu_cycles(vm, is_cached, in_main_loop),
             interrupt_cycles: cycles.interrupt_cycles,
+            wait_ns: cycles.wait_ns + wait_ns,
             largest_bytes: (kind == ControllerKind::Pvscsi).then_some(SPLIT_BYTES),
             coalesces,
             is_own: kind == ControllerKind::Passthrough,
