@@ -223,6 +223,23 @@ def test_dead_links_and_missing_tests_are_found(tmp_path):
     ]
 
 
+def test_a_recorded_study_without_a_comparison_in_its_readme_is_found(tmp_path):
+    _written(
+        tmp_path / "studies",
+        {
+            "record.csv": "study,case\nwritten,a\nforgotten,a\nforgotten,b\nallowed,a\n",
+            "written/README.md": "Reads are within 10%.",
+            "forgotten/README.md": "Nothing\nyet: figures were written before any run.",
+            "allowed/README.md": "Nothing yet.",
+            "not-recorded/README.md": "Nothing yet.",
+        },
+    )
+    assert list(check_docs.unwritten_comparisons(tmp_path, frozenset({"allowed", "written"}))) == [
+        'studies/forgotten/README.md: its figures are recorded; replace "Nothing yet" by the comparison',
+        "scripts/check_docs.py: written has its comparison, or no figures: remove it from UNWRITTEN",
+    ]
+
+
 def test_a_file_that_is_not_in_the_table_of_its_room_is_found(tmp_path):
     package, crate = tmp_path / "python" / "hypertwin", tmp_path / "crates" / "engine" / "src"
     _written(
