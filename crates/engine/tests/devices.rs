@@ -146,7 +146,7 @@ fn a_synchronous_write_takes_a_flush_and_no_other_does() {
     );
 }
 
-/// Synchronous writes of a drive with capacitors pass its controller one after the other, for 0.47 of 100 us each.
+/// Synchronous writes of a drive with capacitors pass its controller one after the other, for 0.54 of 100 us each.
 #[test]
 fn synchronous_writes_of_a_drive_with_capacitors_share_its_controller() {
     let device = json!({
@@ -171,7 +171,7 @@ fn synchronous_writes_of_a_drive_with_capacitors_share_its_controller() {
         1e-6,
         "a write alone takes as long if it is not synchronous",
     );
-    assert_near(rate(10, 100), 1e6 / 47.0, 0.01 * 1e6 / 47.0, "ten jobs");
+    assert_near(rate(10, 100), 1e6 / 54.0, 0.01 * 1e6 / 54.0, "ten jobs");
     assert!(rate(10, 0) > 9.0 * alone, "others share nothing");
 }
 
