@@ -58,6 +58,8 @@ pub struct DiskState {
     special: Option<Box<Special>>,
     /// Where rebuilding is held back.
     resync: Option<Box<Resync>>,
+    /// What handles synchronous writes beside other operations.
+    synchronous: Link,
 }
 
 /// Rebuilding, where it is held back beside everything else.
@@ -191,6 +193,7 @@ impl Disks {
                 used: 0,
                 channels: Channels::new(channels),
                 link,
+                synchronous: link,
                 busy: TimeAverage::new(),
                 queue: Fifo::default(),
                 background: Fifo::default(),
@@ -360,11 +363,10 @@ impl Disks {
                     busy_until = busy_until.max(until);
                 }
                 let transfer_ns = flash.transfer_ns(operation);
-                let holds_ns = match io.sync && set.disk.flush_ns == 0 {
-                    true => flash.synchronous_ns(operation),
-                    false => transfer_ns,
+                let transferred = match io.sync && set.disk.flush_ns == 0 {
+                    true => state.transfer_synchronous(&set.disk, flash.synchronous_ns(operation), transfer_ns, now),
+                    false => state.link.occupy(now, transfer_ns).1,
                 };
-                let transferred = state.link.occupy(now, holds_ns).1 - (holds_ns - transfer_ns);
                 if set.adapts_resync {
                     work_ns = (u64::from(count) * busy_ns / u64::from(flash.channels)).max(transfer_ns);
                 }
@@ -500,6 +502,7 @@ impl Disks {
             disk.bytes = [0; 2];
             disk.channels.busy_ns = disk.channels.left_ns(now);
             disk.link.reset(now);
+            disk.synchronous.reset(now);
             if let Some(special) = &mut disk.special {
                 special.flushes.reset(now);
             }
@@ -535,6 +538,18 @@ impl DiskState {
             Some(cache) if special.cache.takes(cache, operation.bytes, now) => flash.cached_work(cache, operation),
             _ => flash.work(operation),
         }
+    }
+
+    /// When a synchronous write is transferred that keeps others of its kind waiting for `holds_ns`; on SATA, all
+    /// operations.
+    fn transfer_synchronous(&mut self, disk: &Disk, holds_ns: u64, transfer_ns: u64, now: Nanos) -> Nanos {
+        let after_ns = holds_ns - transfer_ns;
+        if disk.flushes_alone {
+            return self.link.occupy(now, holds_ns).1 - after_ns;
+        }
+        let transferred = self.link.occupy(now, transfer_ns).1;
+        let handled = self.synchronous.occupy(transferred - transfer_ns, holds_ns).1;
+        transferred.max(handled - after_ns)
     }
 
     /// All synchronous writes that wait are flushed.
@@ -595,6 +610,7 @@ impl DiskState {
         }
         let channels_ns = (busy_ns - self.channels.left_ns(now)) as f64 / all.len() as f64;
         let flushes_ns = self.special.as_ref().map_or(0, |special| special.flushes.busy_ns(now));
-        channels_ns.max(self.link.busy_ns(now).max(flushes_ns) as f64) / duration_ns
+        let controller_ns = self.link.busy_ns(now).max(self.synchronous.busy_ns(now));
+        channels_ns.max(controller_ns.max(flushes_ns) as f64) / duration_ns
     }
 }
