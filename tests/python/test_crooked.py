@@ -163,8 +163,8 @@ def test_a_vm_is_as_busy_as_its_host_is_fast() -> None:
 
 
 def test_vcpus_that_wait_for_each_other_wait_too() -> None:
-    shares = {"app": (4, 10.0, 3.0, 5.0), "db": (8, 2.0, 0.0, 20.0)}
-    keys = ("vcpus", "ready_pct", "limited_pct", "costop_pct")
+    shares = {"app": (4, 7.0, 5.0), "db": (8, 2.0, 20.0)}
+    keys = ("vcpus", "waiting_pct", "costop_pct")
     vms = {name: dict(zip(keys, values, strict=True)) for name, values in shares.items()}
     found = what_if._figures({"hosts": {}, "vms": vms}, Remedy((), ()), {})  # type: ignore[typeddict-item]
     assert found["waiting_vcpus"] == pytest.approx(4 * 0.12 + 8 * 0.22)
@@ -173,7 +173,7 @@ def test_vcpus_that_wait_for_each_other_wait_too() -> None:
 def test_a_cluster_is_as_busy_as_its_cycles() -> None:
     usage = {"one": 80, "two": 20, "many": 10}
     made = crooked(**{f"hosts__{name}__measured__cpu_usage_pct": pct for name, pct in usage.items()})
-    (cluster,) = diagnose(cluster=made, simulate=False).to_dict()["clusters"]
+    (cluster,) = diagnose(cluster=made, simulate=False).document["clusters"]
     cycles = 80 * 16 + 20 * 36 + 3 * 10 * 25
     assert cluster["cpu_pct"] == pytest.approx(cycles / 127, abs=0.051)
 
