@@ -146,8 +146,8 @@ fn a_synchronous_write_takes_a_flush_and_no_other_does() {
     );
 }
 
-/// Synchronous writes of a drive with capacitors pass its controller one after the other, for 0.54 of 100 us each. Reads
-/// pass them, but for those of SATA.
+/// Synchronous writes of a drive with capacitors pass its controller one after the other, for 0.54 of 100 us each.
+/// Reads pass them, but for those of SATA.
 #[test]
 fn synchronous_writes_of_a_drive_with_capacitors_share_its_controller() {
     let io_of = |kind: &str, outstanding: u32, sync_pct: u32, read_pct: u32| {

@@ -50,7 +50,8 @@ const BUFFER_BYTES: f64 = (4 << 20) as f64;
 /// What is erased at a time.
 const BLOCK_BYTES: f64 = (8 << 20) as f64;
 /// Part of the latency of a synchronous write, alone, in which the controller takes no other: a PM863 does 39,800 with
-/// one job, 3 us of each in the host, and 84,200 with ten (S. Han, "Ceph: how to test if your SSD is suitable as a journal device?", 2014).
+/// one job, 3 us of each in the host, and 84,200 with ten (S. Han, "Ceph: how to test if your SSD is suitable as a
+/// journal device?", 2014).
 const SYNCHRONOUS_PART: f64 = 0.54;
 /// Size of the operations with which data sheets measure rates in sequence.
 const SHEET_BYTES: f64 = (128 << 10) as f64;
