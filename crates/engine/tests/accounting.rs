@@ -452,7 +452,9 @@ fn a_limit_caps_and_counts_as_limited_ready_time() {
         let vm = &report.vms["v"];
         assert!((vm.used_mhz - 1500.0).abs() < 15.0, "{}", vm.used_mhz);
         assert!(
-            (vm.limited_pct - 75.0).abs() < 1.0 && (vm.ready_pct - vm.limited_pct).abs() < 1e-9,
+            (vm.limited_pct - 75.0).abs() < 1.0
+                && (vm.ready_pct - vm.limited_pct).abs() < 1e-9
+                && vm.waiting_pct < 1e-9,
             "{vm:?}"
         );
     }

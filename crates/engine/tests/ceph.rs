@@ -198,6 +198,32 @@ fn one_osd_is_bound_by_its_messengers_whatever_the_depth() {
 }
 
 #[test]
+fn all_osds_of_a_device_have_as_many_groups() {
+    let of = |osds: u32, groups: Value| {
+        let mut ceph = json!({"osds_per_device": osds, "cpu_factor": 10.0});
+        merge(&mut ceph, groups);
+        let load = json!({"arrivals": {"io": {"rate": "500 /s"}}, "working_set": "100 GiB"});
+        let more = json!({
+            "run": {"duration": "2 s"}, "storage": {"pool": {"stored": "1 TiB", "ceph": ceph}}, "workloads": {"w": load},
+        });
+        report(&base(4, saturated(8, 0, more)))
+    };
+    for osds in [1, 2] {
+        let groups = of(osds, json!({})).pools["pool"].placement_groups;
+        assert_eq!(
+            groups,
+            4 * 100 * osds as usize,
+            "a hundred members for each of four devices' OSDs"
+        );
+    }
+    // eight groups on each device, four on each OSD
+    let even = of(2, json!({"placement_groups": 32}));
+    let commit = &even.storage["pool-commit"];
+    assert_eq!(commit.members, 8);
+    near(commit.utilization_max_pct, commit.utilization_pct, 0.1);
+}
+
+#[test]
 fn a_read_keeps_its_thread_until_the_device_answers() {
     let alone = json!({"storage": {"pool": {"ceph": {"shards": 1, "threads_per_shard": 1, "messengers": 8}}}});
     let each = cost().of_operation(false, 4_096) + READ_US;
