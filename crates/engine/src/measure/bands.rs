@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The limits of a figure. A value at a limit is within it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Band {
-    /// The metric that is compared.
+    /// The metric that shows it.
     pub metric: &'static str,
     /// Its unit.
     pub unit: &'static str,
@@ -38,6 +38,14 @@ impl Band {
     /// Whether a value is beyond the first limit from which it counts: full, or felt.
     pub fn is_beyond(&self, value: f64) -> bool {
         self.severity(value).is_some()
+    }
+
+    /// The figure of a report that is compared: of ready time, the part in which no logical CPU was free.
+    pub fn figure(&self) -> &'static str {
+        match self.metric == READY.metric {
+            true => "waiting_pct",
+            false => self.metric,
+        }
     }
 
     /// A value over the worst limit: what is further beyond is worse.

@@ -55,7 +55,7 @@ mod view;
 mod vm_metrics;
 
 pub use allocation::Allocation;
-pub use bands::{BANDS, Band, READY};
+pub use bands::{BANDS, Band};
 pub use bytes::{BUILD, BytesError};
 pub use clusters::ClusterReport;
 

@@ -1,6 +1,6 @@
 //! The answer of a result, with what the twin's own error can break.
 
-use crate::measure::{BANDS, READY, judge::number};
+use crate::measure::{BANDS, judge::number};
 use serde_json::{Value, json};
 
 /// An answer (`tone`, `text` and `more`) with the twin's own error: nothing is good that can be critical at the worse
@@ -26,12 +26,7 @@ fn nearest(errors: &[&Value]) -> Option<String> {
     let mut worst: Option<(f64, String)> = None;
     for (group, figures) in errors.iter().filter_map(|groups| groups.as_object()).flatten() {
         for band in &BANDS {
-            let judged = if band.metric == READY.metric {
-                "waiting_pct"
-            } else {
-                band.metric
-            };
-            let (Some(limit), Some(high)) = (band.critical, figures[judged]["high"].as_f64()) else {
+            let (Some(limit), Some(high)) = (band.critical, figures[band.figure()]["high"].as_f64()) else {
                 continue;
             };
             if high <= limit || worst.as_ref().is_some_and(|(so_far, _)| high / limit <= *so_far) {
