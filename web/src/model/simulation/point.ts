@@ -33,7 +33,7 @@ export function pointSections(point: Point, all: readonly string[], metrics: rea
   const found = groups(point);
   const names = worstGroups(point);
   if (!names.length) return [];
-  const atRest = Object.values(point.vms).every((vm) => vm.ready_pct + vm.costop_pct < AT_REST);
+  const atRest = Object.values(point.vms).every((vm) => heldPct(vm) < AT_REST);
   const maps = numaMaps(point, metrics);
   const nodes = Object.values(point.hosts).flatMap((host) => Object.values(host.nodes ?? {}));
   const sections: Section[] = [
@@ -174,10 +174,13 @@ function responseBars(found: Record<string, Vm>, names: readonly string[]): BarC
   ];
 }
 
+/** Time of a vCPU in which other VMs or its limit hold it back: wake-ups are not in it. */
+const heldPct = (vm: Vm) => vm.waiting_pct + vm.limited_pct + vm.costop_pct;
+
 /** Where the vCPUs' time goes: of groups, or of the VMs that wait most where there is one group. */
 function timeSplit(point: Point, names: readonly string[]): BarChart {
   const vms = names.length > 1 ? groups(point) : point.vms;
-  const waits = (name: string) => vms[name]!.ready_pct + vms[name]!.costop_pct;
+  const waits = (name: string) => heldPct(vms[name]!);
   const all = worstFirst(Object.keys(vms), waits);
   const shown = all.slice(0, MOST_BARS);
   const worst = vms[shown[0]!]!;

@@ -52,6 +52,12 @@ describe("waiting", () => {
     });
     expect(JSON.stringify(view)).not.toContain("e−5");
   });
+
+  it("is not the time in which free CPUs wake up", () => {
+    const of = (waiting_pct: number) => shown([point({ db: vm({ ready_pct: 12, waiting_pct }) })]);
+    expect(section(of(0), "vcpu-time").heading).toBe("vCPU time: no VM waits for CPU");
+    expect(charts(of(9)).find((chart) => chart.id === "time-split")!.alternative).toContain("db waits most for CPU");
+  });
 });
 
 describe("a sweep", () => {
