@@ -158,32 +158,30 @@ def _metrics(metrics: Sequence[MetricErrors]) -> Sequence[v.Block]:
 
 
 def _values(points: Sequence[Value]) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "point"),
-        v.words("metric", "metric"),
-        v.words("use", "used to", secondary=True),
-        v.figures("row", "row", secondary=True),
-        v.figures("measured", "measured", text="± 1.96 of the standard deviation that the measurements give."),
-        v.figures("twin", "twin"),
-        v.figures("error_pct", "error", "%"),
-        v.figures("left_out_error_pct", "left out", "%", secondary=True),
-    ]
+    of_measured = "± 1.96 of the standard deviation that the measurements give."
 
     def figure(value: float, error: float | None, unit: str) -> v.Cell:
         half = None if error is None else 1.96 * error
         return v.figure(value, half_width=half, text=f"{half_width(value, half)} {unit}".rstrip())
 
-    rows: list[v.Row] = [
-        {
-            **{key: each[key] for key in ("row", "name", "metric", "error_pct", "left_out_error_pct")},
-            "use": "held out" if each["held_out"] else "fit",
-            "measured": figure(each["measured"], each["measured_error"], each["unit"]),
-            "twin": figure(each["twin"], each["twin_error"], each["unit"]),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.words("name", "point"), each["name"]),
+            (v.words("metric", "metric"), each["metric"]),
+            (v.words("use", "used to", secondary=True), "held out" if each["held_out"] else "fit"),
+            (v.figures("row", "row", secondary=True), each["row"]),
+            (
+                v.figures("measured", "measured", text=of_measured),
+                figure(each["measured"], each["measured_error"], each["unit"]),
+            ),
+            (v.figures("twin", "twin"), figure(each["twin"], each["twin_error"], each["unit"])),
+            (v.figures("error_pct", "error", "%"), each["error_pct"]),
+            (v.figures("left_out_error_pct", "left out", "%", secondary=True), each["left_out_error_pct"]),
+        ]
         for each in sorted(points, key=lambda each: -abs(each["error_pct"]))
     ]
     caption = "Measured against twin, the furthest off first"
-    return v.table("values", caption, columns, rows, filters=["metric", "use"])
+    return v.listing("values", caption, rows, filters=["metric", "use"])
 
 
 def _parameter_chart(parameters: Sequence[Parameter]) -> v.RangeChart:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from hypertwin.documents.capacity import Capacity, Cluster, Figures, Restartable, Size, Total
+from hypertwin.documents.capacity import Capacity, Cluster, Figures, Ha, Restartable, Size, Total
 from hypertwin.metrics.words import count, guess, in_order, number, some
 from hypertwin.show import files, room
 from hypertwin.show import view as v
@@ -224,7 +224,7 @@ def _use(everything: Sequence[Summed]) -> list[v.Block]:
         for key, _, _, figures_of, _ in PAIRS:
             row[key] = v.shift(*_pair(of, figures_of), "bad" if key in exceeds else "plain")
         ha = cast(Any, of).get("ha")
-        row["perform"] = _yes(ha["meets_demand"], [LIMITS[each] for each in ha["short_of"]]) if ha else None
+        row["perform"] = _demand(ha) if ha else None
         row["remaining"] = _remaining(of)
         rows.append(row)
     failures = {cast(Any, of)["limits"]["failures"] for _, of in everything if "limits" in of}
@@ -257,97 +257,79 @@ def _sized(vm: Size | Restartable) -> str:
 
 
 def _room(everything: Sequence[Summed]) -> list[v.Block]:
-    columns = [
-        v.words("cluster", "cluster"),
-        v.words("binds", "limited by", text="The limit that leaves the fewest."),
-        v.figures("count", "VMs remaining", text="VMs that can be added by all limits together, after host failures."),
-        v.figures("cpu", "by CPU"),
-        v.figures("memory", "by memory"),
-        v.figures("memory_consumed", "by consumed memory", secondary=True),
-        v.figures("vcpu_ratio", "by vCPUs per core", secondary=True),
-        v.figures("pool", "by pool", secondary=True),
-        v.words("vm", "VM counted", secondary=True),
-        v.words(
-            "restart",
-            "largest VM HA can restart",
-            text="The largest VM that fits on one host after a failure.",
-            secondary=True,
+    return [*v.listing("room", "VMs remaining after host failures", [_left(name, of) for name, of in everything])]
+
+
+def _left(cluster: str, of: Cluster | Total) -> v.Cells:
+    left, stored, restart = of["vms_remaining"], of["storage"], cast(Any, of).get("largest_restartable_vm")
+    by: Mapping[str, Any] = cast(Any, left) or {}
+    vm = left["vm"] if left else None
+    counted = f"{_sized(vm)}{' (mean)' if left and left['average'] else ''}" if vm else ""
+    largest = "" if restart is None else _sized(restart) if restart["vcpus"] else "none"
+    lost = restart and v.toned(len(restart["not_restarted"]), bool(restart["not_restarted"]))
+    of_count = "VMs that can be added by all limits together, after host failures."
+    of_restart = "The largest VM that fits on one host after a failure."
+    of_lost = "VMs of the failed host that fit on no other host with all their memory."
+    return [
+        (v.words("cluster", "cluster"), cluster),
+        (
+            v.words("binds", "limited by", text="The limit that leaves the fewest."),
+            LIMITS[left["limited_by"]] if left and left["limited_by"] else "",
         ),
-        v.figures(
-            "lost",
-            "not restarted",
-            "VMs",
-            text="VMs of the failed host that fit on no other host with all their memory.",
+        (
+            v.figures("count", "VMs remaining", text=of_count),
+            v.figure(left["count"], "good" if left["count"] else "bad") if left else None,
         ),
-        v.figures("storage", "storage", "GiB", secondary=True),
-        v.figures("used", "storage used", "%", secondary=True),
-        v.figures("provisioned", "provisioned", "%", secondary=True),
-        v.figures("licences", "licence cores"),
+        (v.figures("cpu", "by CPU"), by.get("cpu")),
+        (v.figures("memory", "by memory"), by.get("memory")),
+        (v.figures("memory_consumed", "by consumed memory", secondary=True), by.get("memory_consumed")),
+        (v.figures("vcpu_ratio", "by vCPUs per core", secondary=True), by.get("vcpu_ratio")),
+        (v.figures("pool", "by pool", secondary=True), by.get("pool")),
+        (v.words("vm", "VM counted", secondary=True), counted),
+        (v.words("restart", "largest VM HA can restart", text=of_restart, secondary=True), largest),
+        (v.figures("lost", "not restarted", "VMs", text=of_lost), lost),
+        (v.figures("storage", "storage", "GiB", secondary=True), stored and stored["capacity_gib"]),
+        (v.figures("used", "storage used", "%", secondary=True), stored and stored["used_pct"]),
+        (v.figures("provisioned", "provisioned", "%", secondary=True), stored and stored["provisioned_pct"]),
+        (v.figures("licences", "licence cores"), of["licence_cores"]),
     ]
-    rows = []
-    for name, of in everything:
-        left, stored = of["vms_remaining"], of["storage"]
-        restart = cast(Any, of).get("largest_restartable_vm")
-        vm = left["vm"] if left else None
-        row: dict[str, Any] = {
-            "cluster": name,
-            "binds": LIMITS[left["limited_by"]] if left and left["limited_by"] else "",
-            "count": v.figure(left["count"], "good" if left["count"] else "bad") if left else None,
-            "vm": f"{_sized(vm)}{' (mean)' if left and left['average'] else ''}" if vm else "",
-            "restart": "" if restart is None else _sized(restart) if restart["vcpus"] else "none",
-            "lost": restart and v.toned(len(restart["not_restarted"]), bool(restart["not_restarted"])),
-            "licences": of["licence_cores"],
-            "storage": stored and stored["capacity_gib"],
-            "used": stored and stored["used_pct"],
-            "provisioned": stored and stored["provisioned_pct"],
-        }
-        row |= {
-            key: left and cast(Any, left)[key] for key in ("cpu", "memory", "memory_consumed", "vcpu_ratio", "pool")
-        }
-        rows.append(row)
-    return [*v.table("room", "VMs remaining after host failures", columns, rows)]
 
 
 def _failover(named: Sequence[Named]) -> list[v.Block]:
-    columns = [
-        v.words("cluster", "cluster"),
-        v.words("policy", "HA type"),
-        v.words("admission", "admission"),
-        v.badges("power_on", "HA can power on", text="By reservations: admission control and unreserved capacity."),
-        v.badges("perform", "meets demand", text="Whether demand is within the limits of the remaining hosts."),
-        v.words("slot", "slot", secondary=True),
-        v.figures("free", "slots free", secondary=True),
-        v.figures(
-            "host_failures_tolerated", "failures tolerated", "hosts", text="By reservations and demand.", secondary=True
+    return [*v.listing("failover", "Failover by cluster", [_restarts(name, of["ha"]) for name, of in named])]
+
+
+def _restarts(cluster: str, ha: Ha) -> v.Cells:
+    slot, times = ha["slot"], ha["restart_s"]
+    sized = slot and f"{number(slot['cpu_mhz'])} MHz, {number(slot['memory_mib'])} MiB"
+    first = times and _range(times["detection"], times["detection_longest"])
+    by_reservation = "By reservations: admission control and unreserved capacity."
+    by_demand = "Whether demand is within the limits of the remaining hosts."
+    by_both = "By reservations and demand."
+    return [
+        (v.words("cluster", "cluster"), cluster),
+        (v.words("policy", "HA type"), ha["policy"] or ""),
+        (v.words("admission", "admission"), ha["admission"] or ""),
+        (v.badges("power_on", "HA can power on", text=by_reservation), _yes(ha["can_power_on"])),
+        (v.badges("perform", "meets demand", text=by_demand), _demand(ha)),
+        (v.words("slot", "slot", secondary=True), sized),
+        (v.figures("free", "slots free", secondary=True), v.toned(ha["free_slots"], (ha["free_slots"] or 0) < 0)),
+        (
+            v.figures("host_failures_tolerated", "failures tolerated", "hosts", text=by_both, secondary=True),
+            ha["host_failures_tolerated"],
         ),
-        v.figures("cpu", "unreserved CPU", "%", secondary=True),
-        v.figures("memory", "unreserved memory", "%", secondary=True),
-        v.words("detection", "first restart after (s)", secondary=True),
+        (v.figures("cpu", "unreserved CPU", "%", secondary=True), ha["unreserved_cpu_pct"]),
+        (v.figures("memory", "unreserved memory", "%", secondary=True), ha["unreserved_memory_pct"]),
+        (v.words("detection", "first restart after (s)", secondary=True), first),
     ]
-    rows: list[v.Row] = []
-    for name, of in named:
-        ha = of["ha"]
-        slot, times = ha["slot"], ha["restart_s"]
-        rows.append(
-            {
-                "cluster": name,
-                "policy": ha["policy"] or "",
-                "admission": ha["admission"] or "",
-                "power_on": _yes(ha["can_power_on"]),
-                "perform": _yes(ha["meets_demand"], [LIMITS[each] for each in ha["short_of"]]),
-                "slot": slot and f"{number(slot['cpu_mhz'])} MHz, {number(slot['memory_mib'])} MiB",
-                "free": v.toned(ha["free_slots"], (ha["free_slots"] or 0) < 0),
-                "host_failures_tolerated": ha["host_failures_tolerated"],
-                "cpu": ha["unreserved_cpu_pct"],
-                "memory": ha["unreserved_memory_pct"],
-                "detection": times and _range(times["detection"], times["detection_longest"]),
-            }
-        )
-    return [*v.table("failover", "Failover by cluster", columns, rows)]
 
 
 def _range(shortest: float, longest: float) -> str:
     return number(shortest) if shortest == longest else f"{number(shortest)} to {number(longest)}"
+
+
+def _demand(ha: Ha) -> v.Badge:
+    return _yes(ha["meets_demand"], [LIMITS[each] for each in ha["short_of"]])
 
 
 def _yes(said: bool | None, lacks: Sequence[str] = ()) -> v.Badge:
@@ -414,8 +396,10 @@ def _full(used: float | None) -> Any:
 
 
 def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
-    taken: list[v.Row] = []
+    taken: list[v.Cells] = []
     off: list[v.Cells] = []
+    of_idle = "VMs whose CPU stays below 5% of their vCPUs."
+    of_freed = "Hosts that the cluster no longer needs, beside its spare hosts."
     for name, of in everything:
         each = of["reclaimable"]
         for by, tone, unused, idle in (
@@ -423,14 +407,18 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Sectio
             ("single sample or mean", "note", each["sample"], each["idle_in_sample"]),
         ):
             if unused:
-                row = {
-                    "vms": unused["vms"],
-                    "idle": idle["vms"],
-                    "vcpus": unused["vcpus"],
-                    "memory": unused["memory_gib"],
-                }
-                row |= {"freed": unused["hosts_freed"], "spare": each["hosts_spare"]}
-                taken.append({"cluster": name, "by": v.badge(by, cast(v.Tone, tone)), **row})
+                taken.append(
+                    [
+                        (v.words("cluster", "cluster"), name),
+                        (v.badges("by", "judged by"), v.badge(by, cast(v.Tone, tone))),
+                        (v.figures("vms", "VMs", text="VMs with more than they need."), unused["vms"]),
+                        (v.figures("idle", "idle", "VMs", text=of_idle), idle["vms"]),
+                        (v.figures("vcpus", "unused", "vCPUs"), unused["vcpus"]),
+                        (v.figures("memory", "unused", "GiB"), unused["memory_gib"]),
+                        (v.figures("freed", "hosts freed", text=of_freed), unused["hosts_freed"]),
+                        (v.figures("spare", "spare hosts now", secondary=True), each["hosts_spare"]),
+                    ]
+                )
         snapshots = each["snapshots"]
         off.append(
             [
@@ -444,20 +432,10 @@ def _reclaimable(found: Capacity, everything: Sequence[Summed]) -> list[v.Sectio
                 (v.words("oldest", "oldest snapshot", secondary=True), (snapshots["oldest"] or "")[:10]),
             ]
         )
-    unused_columns = [
-        v.words("cluster", "cluster"),
-        v.badges("by", "judged by"),
-        v.figures("vms", "VMs", text="VMs with more than they need."),
-        v.figures("idle", "idle", "VMs", text="VMs whose CPU stays below 5% of their vCPUs."),
-        v.figures("vcpus", "unused", "vCPUs"),
-        v.figures("memory", "unused", "GiB"),
-        v.figures("freed", "hosts freed", text="Hosts that the cluster no longer needs, beside its spare hosts."),
-        v.figures("spare", "spare hosts now", secondary=True),
-    ]
     return v.section(
         "reclaimable",
         "Reclaimable capacity",
-        v.table("unused", "Unused by powered-on VMs", unused_columns, taken),
+        v.listing("unused", "Unused by powered-on VMs", taken),
         v.listing("off", "Powered-off VMs, templates and snapshots", off),
         _vms(found),
         text=f"{found['total']['reclaimable']['basis']} A VM needs its demand plus 20% headroom. Ask the owner of a"

@@ -12,17 +12,7 @@ WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 def view(measured: Coding) -> v.View:
     """Return the view of erasure coding: computer, table, fits, and text to paste."""
     rows = measured["rows"]
-    columns = [
-        v.words("scheme", "scheme"),
-        v.words("place", "data in"),
-        v.figures("encode", "encode", "GB/s"),
-        v.figures("encode_cycles", "encode, cycles/byte"),
-        v.figures("first", "rebuild 1", "GB/s"),
-        v.figures("all", "rebuild all lost", "GB/s"),
-        v.figures("update", "update", "GB/s", secondary=True),
-        v.figures("update_cycles", "update, cycles/byte", secondary=True),
-    ]
-    cells: list[v.Row] = []
+    cells: list[v.Cells] = []
     for scheme in dict.fromkeys(row["scheme"] for row in rows if row["scheme"]):
         for working_set, place in WORKING_SETS.items():
             found = {
@@ -32,10 +22,18 @@ def view(measured: Coding) -> v.View:
             }
             encode, update = found["encode", 0], found["update", 0]
             rebuilds = [row for key, row in sorted(found.items()) if key[0] == "rebuild"]
-            row: dict[str, v.Cell] = {"scheme": scheme, "place": place}
-            row |= {"encode": _rated(encode), "encode_cycles": encode["cycles_per_byte"]}
-            row |= {"first": _rated(rebuilds[0]), "all": _rated(rebuilds[-1])}
-            cells.append({**row, "update": _rated(update), "update_cycles": update["cycles_per_byte"]})
+            cells.append(
+                [
+                    (v.words("scheme", "scheme"), scheme),
+                    (v.words("place", "data in"), place),
+                    (v.figures("encode", "encode", "GB/s"), _rated(encode)),
+                    (v.figures("encode_cycles", "encode, cycles/byte"), encode["cycles_per_byte"]),
+                    (v.figures("first", "rebuild 1", "GB/s"), _rated(rebuilds[0])),
+                    (v.figures("all", "rebuild all lost", "GB/s"), _rated(rebuilds[-1])),
+                    (v.figures("update", "update", "GB/s", secondary=True), _rated(update)),
+                    (v.figures("update_cycles", "update, cycles/byte", secondary=True), update["cycles_per_byte"]),
+                ]
+            )
     title = f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions"
     checksums = ", ".join(
         f"{_rate(row)} in {WORKING_SETS[row['working_set']]}" for row in rows if row["operation"] == "crc32c"
@@ -45,7 +43,7 @@ def view(measured: Coding) -> v.View:
     pasted: v.Prose = {"type": "prose", "paragraphs": _lines(measured)}
     return v.tabular(
         "Erasure coding on this machine",
-        v.table("schemes", title, columns, cells),
+        v.listing("schemes", title, cells),
         v.items(said),
         v.group("to paste into a scenario, the line of its scheme (data in memory):", [pasted]),
         answer="\n".join(_machine(measured)),

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from hypertwin.documents.validation import Row
 from hypertwin.metrics.words import count, number, some
 from hypertwin.show import view as v
+
+K = TypeVar("K")
 
 SMALL = 1e-3
 """Absolute value below which figures are written with an exponent, because rounding would remove their digits."""
@@ -125,28 +127,20 @@ class Sum:
 
 def sums(rows: Sequence[Row]) -> list[Sum]:
     """Return the sums of each source, in order, and of all of them."""
-    return [*(Sum.of(name, own) for name, own in _by(rows, "study").items()), Sum.of("all", rows)]
+    return [*(Sum.of(name, own) for name, own in _grouped(rows, lambda row: row["study"]).items()), Sum.of("all", rows)]
 
 
 def headline(rows: Sequence[Row]) -> list[Sum]:
     """Return the counts of predictions in total, by area, and without the largest studies."""
-    sizes = {name: Sum.of(name, own).predictions for name, own in _by(rows, "study").items()}
+    sizes = {name: Sum.of(name, own).predictions for name, own in _grouped(rows, lambda row: row["study"]).items()}
     largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
-    areas = [Sum.of(name, own) for name, own in sorted(_by(rows, "area").items()) if name]
+    areas = [Sum.of(name, own) for name, own in sorted(_grouped(rows, lambda row: row["area"]).items()) if name]
     rest = [row for row in rows if row["study"] not in largest]
     return [
         Sum.of("all", rows),
         *(area for area in areas if area.predictions),
         *([Sum.of(f"without {' and '.join(largest)}", rest)] if rest else []),
     ]
-
-
-def _by(rows: Sequence[Row], key: Literal["study", "area"]) -> dict[str, list[Row]]:
-    """Return the rows by the value of a column, in order of appearance."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[key], []).append(row)
-    return found
 
 
 def grouped(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -403,37 +397,29 @@ def _promise(study: Study, rows: Sequence[Row]) -> v.Promise:
 
 
 def _table(name: str, rows: Sequence[Row], several: bool, filters: Sequence[str]) -> Sequence[v.Block]:
-    columns = [
-        v.badges("verdict", "verdict"),
-        *([v.words("study", "study")] if several else []),
-        v.words("case", "case"),
-        v.words("metric", "figure"),
-        v.badges("class", "class", text="What limits the case, and which way the figure goes, as the twin shows it."),
-        v.words("tolerance", "tolerance", secondary=True),
-        v.words("kind", "kind", text="Calibrated: the figure set a parameter.", secondary=True),
-        v.words("reason", "reason", text="Why it is missed, or not judged."),
-        v.words("note", "note", secondary=True),
-        v.figures("published", "published"),
-        v.figures("twin", "twin"),
-        v.figures("error", "error", "%"),
-    ]
     right: Mapping[bool | None, v.Tone] = {True: "good", False: "bad", None: "plain"}
-    cells: list[v.Row] = [
-        {
-            **{key: row[key] for key in ("study", "case", "metric", "reason")},
-            "verdict": _badge(row),
-            "class": v.badge(class_text(row), right[row["class_right"]]),
-            "tolerance": row["tolerance_text"],
-            "kind": {"one-sided": "one side", "follows": "follows"}.get(group(row), row["kind"]),
-            "note": (f"“{row['words']}” " if row["words"] else "") + row["note"],
-            "published": v.figure(row["published"], text=row["published_text"]),
-            "twin": v.figure(row["twin"], text=twin_text(row)),
-            "error": row["error_pct"],
-        }
+    of_class = "What limits the case, and which way the figure goes, as the twin shows it."
+    of_kind = "Calibrated: the figure set a parameter."
+    kinds = {"one-sided": "one side", "follows": "follows"}
+    cells: list[v.Cells] = [
+        [
+            (v.badges("verdict", "verdict"), _badge(row)),
+            *([(v.words("study", "study"), row["study"])] if several else []),
+            (v.words("case", "case"), row["case"]),
+            (v.words("metric", "figure"), row["metric"]),
+            (v.badges("class", "class", text=of_class), v.badge(class_text(row), right[row["class_right"]])),
+            (v.words("tolerance", "tolerance", secondary=True), row["tolerance_text"]),
+            (v.words("kind", "kind", text=of_kind, secondary=True), kinds.get(group(row), row["kind"])),
+            (v.words("reason", "reason", text="Why it is missed, or not judged."), row["reason"]),
+            (v.words("note", "note", secondary=True), (f"“{row['words']}” " if row["words"] else "") + row["note"]),
+            (v.figures("published", "published"), v.figure(row["published"], text=row["published_text"])),
+            (v.figures("twin", "twin"), v.figure(row["twin"], text=twin_text(row))),
+            (v.figures("error", "error", "%"), row["error_pct"]),
+        ]
         for row in _worst_first(rows)
     ]
     caption = "All figures, the furthest off first" if name == "figures" else "Outside the tolerance"
-    return v.table(name, caption, columns, cells, filters=filters)
+    return v.listing(name, caption, cells, filters=filters)
 
 
 def _metric(row: Row) -> str:
@@ -441,8 +427,9 @@ def _metric(row: Row) -> str:
     return row["metric"].partition(", outcome ")[0]
 
 
-def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
-    found: dict[Any, list[Row]] = {}
+def _grouped(rows: Sequence[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
+    """Return the rows by a key, in order of appearance."""
+    found: dict[K, list[Row]] = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)
     return found
@@ -609,7 +596,7 @@ def _together(rows: Sequence[Row]) -> list[v.Section]:
                     for row in own
                 ],
             }
-            for name, own in _by(rows, "study").items()
+            for name, own in _grouped(rows, lambda row: row["study"]).items()
         ],
         "legend": {"range": "within 10 %", "marks": list(VERDICTS.values())},
     }

@@ -47,7 +47,7 @@ def verdict(point: DensityPoint) -> str:
 
 
 def metrics(found: Density) -> list[Objective]:
-    """Return the first objective for each metric."""
+    """Return the last objective for each metric."""
     return list({each["metric"]: each for each in found["slo"]}.values())
 
 
@@ -76,10 +76,9 @@ def view(found: Density) -> v.View:
             *v.section(
                 "counts",
                 "All counts",
-                v.table(
+                v.listing(
                     "counts",
                     f"{found['scenario']}: VMs of {found['vm']} that meet {objectives}; {runs}",
-                    _columns(found),
                     [_row(found, point) for point in points],
                     ascending="count",
                 ),
@@ -295,44 +294,34 @@ def _lines(
     return chart
 
 
-def _columns(found: Density) -> list[v.Column]:
-    return [
-        v.figures("count", "VMs"),
-        v.badges("verdict", "objectives"),
-        *(v.figures(each["metric"], each["metric"], each["unit"]) for each in metrics(found)),
-        v.figures("throughput", "throughput", "/s"),
-        v.figures("ready", "ready", "%"),
-        v.figures("ready_sum", "ready sum", "%", secondary=True),
-        v.figures("usage", "host usage", "%", text="Of the busiest host in the cluster of these VMs."),
-        v.figures("memory", "host memory", "%", secondary=True),
-        v.words("station", "busiest station", secondary=True),
-        v.figures("runs", "runs", secondary=True),
-        v.words("note", "note"),
-    ]
-
-
-def _row(found: Density, point: DensityPoint) -> v.Row:
+def _row(found: Density, point: DensityPoint) -> v.Cells:
     notes = ["the answer"] if point["count"] == found["answer"]["count"] else []
     notes += [point["reason"]] if point["reason"] else []
     notes += ["not steady"] if point["steady"] is False else []
-    row: dict[str, v.Cell] = {
-        "count": point["count"],
-        "verdict": VERDICTS[verdict(point)],
-        "throughput": point["throughput_per_s"],
-        "ready": v.figure(point["ready_pct"], text=ready.resolved(point["ready_pct"], None)),
-        "ready_sum": v.figure(
-            point["ready_sum_pct"], text=ready.resolved_sum(point["ready_pct"], point["ready_sum_pct"])
+    own, summed, memory = point["ready_pct"], point["ready_sum_pct"], point["host_memory_pct"]
+    usage = v.figures("usage", "host usage", "%", text="Of the busiest host in the cluster of these VMs.")
+    return [
+        (v.figures("count", "VMs"), point["count"]),
+        (v.badges("verdict", "objectives"), VERDICTS[verdict(point)]),
+        *(_measured(point, each) for each in metrics(found)),
+        (v.figures("throughput", "throughput", "/s"), point["throughput_per_s"]),
+        (v.figures("ready", "ready", "%"), v.figure(own, text=ready.resolved(own, None))),
+        (
+            v.figures("ready_sum", "ready sum", "%", secondary=True),
+            v.figure(summed, text=ready.resolved_sum(own, summed)),
         ),
-        "usage": point["host_usage_pct"],
-        "memory": v.toned(point["host_memory_pct"], (point["host_memory_pct"] or 0) > 100),
-        "station": _station(point),
-        "runs": point["replications"],
-        "note": "; ".join(notes),
-    }
-    for each in found["slo"]:
-        value = point["metrics"].get(each["metric"])
-        row[each["metric"]] = _cell(value, "bad" if _meets(each, value) is False else "plain") if value else None
-    return row
+        (usage, point["host_usage_pct"]),
+        (v.figures("memory", "host memory", "%", secondary=True), v.toned(memory, (memory or 0) > 100)),
+        (v.words("station", "busiest station", secondary=True), _station(point)),
+        (v.figures("runs", "runs", secondary=True), point["replications"]),
+        (v.words("note", "note"), "; ".join(notes)),
+    ]
+
+
+def _measured(point: DensityPoint, each: Objective) -> tuple[v.Column, v.Cell]:
+    value = point["metrics"].get(each["metric"])
+    column = v.figures(each["metric"], each["metric"], each["unit"])
+    return column, _cell(value, "bad" if _meets(each, value) is False else "plain") if value else None
 
 
 def _station(point: DensityPoint) -> str:

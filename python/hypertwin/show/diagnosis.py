@@ -299,26 +299,21 @@ def _helps(helps: bool | None) -> v.Badge:
 
 
 def _all(findings: Sequence[Finding]) -> Sequence[v.Block]:
-    columns = [
-        v.badges("severity", "severity"),
-        v.words("code", "finding"),
-        v.words("name", "of"),
-        v.words("kind", "kind", secondary=True),
-        v.words("cluster", "cluster", secondary=True),
-        v.words("host", "host"),
-        v.words("figure", "figure"),
-        v.words("advice", "what to do", secondary=True),
-    ]
-    rows: list[v.Row] = [
-        {
-            **{key: each[key] or "" for key in ("code", "name", "cluster", "host", "figure", "advice")},
-            "severity": _badge(each["severity"]),
-            "kind": NOUNS.get(each["kind"], each["kind"]),
-        }
+    rows: list[v.Cells] = [
+        [
+            (v.badges("severity", "severity"), _badge(each["severity"])),
+            (v.words("code", "finding"), each["code"]),
+            (v.words("name", "of"), each["name"]),
+            (v.words("kind", "kind", secondary=True), NOUNS.get(each["kind"], each["kind"])),
+            (v.words("cluster", "cluster", secondary=True), each["cluster"] or ""),
+            (v.words("host", "host"), each["host"] or ""),
+            (v.words("figure", "figure"), each["figure"]),
+            (v.words("advice", "what to do", secondary=True), each["advice"]),
+        ]
         for each in findings
     ]
     filters = ["severity", "code", "kind", "cluster", "host"]
-    return v.table("findings", "Every finding, worst first", columns, rows, filters=filters)
+    return v.listing("findings", "Every finding, worst first", rows, filters=filters)
 
 
 def _limits(found: Findings) -> list[v.Section]:
@@ -350,36 +345,32 @@ def _clusters(found: Findings) -> list[v.Section]:
         for each in clusters
         if each["vms_by_guess"]
     ]
-    columns = [
-        v.figures("vms", "VMs"),
-        v.figures("vcpu_per_core", "vCPU/core", secondary=True),
-        v.figures("cpu", "CPU", "%", text="Measured CPU use, of the measured cores."),
-        v.figures("memory", "memory", "GiB", secondary=True),
-        v.figures("configured", "configured", "%", text="Configured memory of VMs, of host memory.", secondary=True),
-        v.figures("used", "used", "%", text="Measured memory use, of host memory."),
-        *(v.figures(each, each, secondary=each == "info") for each in SEVERITIES),
-    ]
-    of = [v.words("cluster", "cluster"), v.words("name", "host")]
-    rows = [{"cluster": each["name"], **_sizes(each)} for each in clusters]
-    of_hosts = [{"cluster": cluster, "name": host["name"], **_sizes(host)} for cluster, host in hosts]
+    cluster, host = v.words("cluster", "cluster"), v.words("name", "host")
+    rows = [[(cluster, each["name"]), *_sizes(each)] for each in clusters]
+    of_hosts = [[(cluster, name), (host, each["name"]), *_sizes(each)] for name, each in hosts]
     return v.section(
         "clusters",
         "Clusters and hosts",
-        v.table("clusters", "Clusters", [of[0], *columns], rows, notes=notes),
-        v.table("hosts", "Hosts", [*of, *columns], of_hosts, filters=["cluster"]),
+        v.listing("clusters", "Clusters", rows, notes=notes),
+        v.listing("hosts", "Hosts", of_hosts, filters=["cluster"]),
     )
 
 
-def _sizes(row: Size) -> dict[str, v.Cell]:
-    return {
-        "vms": row["vms"],
-        "vcpu_per_core": row["vcpu_per_core"],
-        "cpu": row["cpu_pct"],
-        "memory": None if row["memory_bytes"] is None else row["memory_bytes"] / 2**30,
-        "configured": row["memory_configured_pct"],
-        "used": row["memory_pct"],
-        **{each: v.figure(row["findings"][each] or None, TONES[each]) for each in SEVERITIES},
-    }
+def _sizes(row: Size) -> v.Cells:
+    memory = None if row["memory_bytes"] is None else row["memory_bytes"] / 2**30
+    of_configured = "Configured memory of VMs, of host memory."
+    return [
+        (v.figures("vms", "VMs"), row["vms"]),
+        (v.figures("vcpu_per_core", "vCPU/core", secondary=True), row["vcpu_per_core"]),
+        (v.figures("cpu", "CPU", "%", text="Measured CPU use, of the measured cores."), row["cpu_pct"]),
+        (v.figures("memory", "memory", "GiB", secondary=True), memory),
+        (v.figures("configured", "configured", "%", text=of_configured, secondary=True), row["memory_configured_pct"]),
+        (v.figures("used", "used", "%", text="Measured memory use, of host memory."), row["memory_pct"]),
+        *(
+            (v.figures(each, each, secondary=each == "info"), v.figure(row["findings"][each] or None, TONES[each]))
+            for each in SEVERITIES
+        ),
+    ]
 
 
 def _told(whole: Sequence[Sequence[Evidence]]) -> list[v.Section]:

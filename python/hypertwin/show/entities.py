@@ -301,6 +301,10 @@ CLUSTERS = Kind(
     ("vCPUs", IN_USE, "hosts", "VMs", "peak host %"),
     ("vCPUs", IN_USE, "vCPUs per core"),
 )
+_OF_HOSTS_DROPPED = (
+    *("overhead %", "NUMA nodes", "migration CPU %", "node GB/s", "node memory %", "core utilization %"),
+    *("memory GB/s", "node usage %", "co-stop %", "utilization %", IN_USE),
+)
 HOSTS = Kind(
     "Hosts",
     lambda point: point["hosts"],
@@ -328,23 +332,8 @@ HOSTS = Kind(
     },
     lambda entity: (entity.figure("down_s") or 0, entity.figure("usage_pct") or 0),
     "those that failed or are used most first",
-    (
-        "overhead %",
-        "NUMA nodes",
-        "migration CPU %",
-        "node GB/s",
-        "node memory %",
-        "core utilization %",
-        "memory GB/s",
-        "node usage %",
-        "co-stop %",
-        "utilization %",
-        IN_USE,
-    ),
-    (
-        *("overhead %", "NUMA nodes", "migration CPU %", "node GB/s", "node memory %", "core utilization %"),
-        *("memory GB/s", "node usage %", "co-stop %", "utilization %", IN_USE),
-    ),
+    _OF_HOSTS_DROPPED,
+    _OF_HOSTS_DROPPED,
     within_clusters=True,
 )
 STATIONS = Kind(

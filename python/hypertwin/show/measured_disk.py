@@ -39,24 +39,18 @@ def view(found: DiskLab) -> v.View:
         ]
         for each in found["parameters"]
     ]
-    of_prediction = [
-        v.words("what", "figure"),
-        v.figures("predicted", "predicted"),
-        v.figures("measured", "measured"),
-        v.figures("off", "off", "%"),
-    ]
     load = found["prediction"]["load"]
     return v.tabular(
         "A disk, measured and predicted",
         v.listing("points", title, points),
         v.listing("parameters", "The device, fitted", parameters),
-        v.table("prediction", f"Predicted, then measured: {load}", of_prediction, _prediction(found)),
+        v.listing("prediction", f"Predicted, then measured: {load}", _prediction(found)),
         answer=verdict(found),
         assumptions=[*found["notes"], f"scenario, prediction and measurements: {found['out']}"],
     )
 
 
-def _prediction(found: DiskLab) -> list[v.Row]:
+def _prediction(found: DiskLab) -> list[v.Cells]:
     compared = found["prediction"]
     twin, measured = (cast(Any, figures) for figures in (compared["figures"], compared["measured"]))
     names = {"iops": "IOPS", "latency_ms_mean": "mean latency, ms"}
@@ -66,12 +60,12 @@ def _prediction(found: DiskLab) -> list[v.Row]:
         if measured.get(f"{way}_latency_ms_mean")
     }
     return [
-        {
-            "what": name,
-            "predicted": twin.get(key),
-            "measured": measured[key],
-            "off": 100 * (twin.get(key, 0.0) - measured[key]) / measured[key],
-        }
+        [
+            (v.words("what", "figure"), name),
+            (v.figures("predicted", "predicted"), twin.get(key)),
+            (v.figures("measured", "measured"), measured[key]),
+            (v.figures("off", "off", "%"), 100 * (twin.get(key, 0.0) - measured[key]) / measured[key]),
+        ]
         for key, name in names.items()
         if measured.get(key)
     ]

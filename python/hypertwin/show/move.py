@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 
 from hypertwin.documents.move import Move, MovedVm, Range, Wave
 from hypertwin.metrics.words import count, number, some
@@ -329,49 +330,34 @@ def _texts(found: Move) -> list[v.Block]:
 
 
 def _findings(found: Move) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "VM"),
-        v.words("rule", "rule"),
-        v.badges("severity", "severity"),
-        v.badges("known", "known"),
-        v.words("text", "consequence"),
-        v.words("before", "what to do"),
-        v.words("source", "source"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "name": vm["label"],
-            "rule": each["rule"],
-            "severity": v.badge(each["severity"], SEVERITIES[each["severity"]]),
-            "known": v.badge("yes", "plain") if each["known"] else v.badge("not known", "warn"),
-            "text": each["text"],
-            "before": each["before"],
-            "source": each["source"],
-        }
+    rows: Iterator[v.Cells] = (
+        [
+            (v.words("name", "VM"), vm["label"]),
+            (v.words("rule", "rule"), each["rule"]),
+            (v.badges("severity", "severity"), v.badge(each["severity"], SEVERITIES[each["severity"]])),
+            (v.badges("known", "known"), v.badge("yes") if each["known"] else v.badge("not known", "warn")),
+            (v.words("text", "consequence"), each["text"]),
+            (v.words("before", "what to do"), each["before"]),
+            (v.words("source", "source"), each["source"]),
+        ]
         for vm in found["vms"]
         for each in vm["findings"]
-    ]
-    return v.table("findings", "Findings", columns, rows[:MAX_ROWS], filters=("severity",))
+    )
+    return v.listing("findings", "Findings", list(islice(rows, MAX_ROWS)), filters=("severity",))
 
 
 def _settings(found: Move) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "VM"),
-        v.words("key", "setting"),
-        v.words("value", "as the tool makes it"),
-        v.words("best", "better"),
-    ]
-    rows: list[v.Row] = [
-        {
-            "name": vm["label"],
-            "key": key,
-            "value": str(vm["becomes"].get(key, "")),
-            "best": str(vm["best"].get(key, "")),
-        }
+    rows: Iterator[v.Cells] = (
+        [
+            (v.words("name", "VM"), vm["label"]),
+            (v.words("key", "setting"), key),
+            (v.words("value", "as the tool makes it"), str(vm["becomes"].get(key, ""))),
+            (v.words("best", "better"), str(vm["best"].get(key, ""))),
+        ]
         for vm in found["vms"]
         for key in dict.fromkeys([*vm["becomes"], *vm["best"]])
-    ]
-    return v.table("settings", "Settings on the target", columns, rows[:MAX_ROWS])
+    )
+    return v.listing("settings", "Settings on the target", list(islice(rows, MAX_ROWS)))
 
 
 def csv(found: Move) -> str:

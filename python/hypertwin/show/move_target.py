@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hypertwin.documents.move import Arrival, Change, Metric, Rolling, VmChange
-from hypertwin.documents.refresh import TwinState, Worst
+from hypertwin.documents.refresh import TwinState
 from hypertwin.metrics.words import count, number, some
 from hypertwin.show import view as v
+from hypertwin.show.refresh import worst
 
 MAX_CHARTED = 15
 """Number of VMs in the chart of the largest changes."""
@@ -77,12 +78,12 @@ def _target(arrival: Arrival) -> Sequence[v.Block]:
                 (v.words("state", "state"), name),
                 (
                     v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
-                    _worst(state["ready_pct"]),
+                    worst(state["ready_pct"]),
                 ),
-                (v.figures("costop", "co-stop", "%"), _worst(state["costop_pct"])),
+                (v.figures("costop", "co-stop", "%"), worst(state["costop_pct"])),
                 (
                     v.figures("response", "response p99", "ms", text="VM with the longest one."),
-                    _worst(state["response_ms_p99"]),
+                    worst(state["response_ms_p99"]),
                 ),
                 (v.figures("median", "median VM", "× now"), response["median"] if response else None),
                 (v.figures("p90", "90% of VMs at most", "× now"), response["p90"] if response else None),
@@ -256,9 +257,3 @@ def reuse(arrival: Arrival | None, labels: Mapping[str, str]) -> list[str]:
             many = count(len(each["kept"]), "host")
             found.append(f"{many}{of} must stay as they are, for VMs that a rule blocks: {hosts}, for {held}.")
     return found
-
-
-def _worst(found: Worst | None) -> v.Cell:
-    if found is None:
-        return None
-    return v.figure(found["mean"], half_width=found["ci95"], ends=(found["low"], found["high"]))

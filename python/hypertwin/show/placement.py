@@ -85,7 +85,7 @@ def _unknown(found: Plan) -> str:
 
 def failure(found: Plan) -> str:
     """Return the reason why a plan is infeasible, in one line."""
-    lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
+    lost = [name for name, _ in _lost(found)]
     if found["command"] == "survive" and lost:
         verb = "is" if len(lost) == 1 else "are"
         return f"{len(lost)} of {count(len(found['certificate']), 'failure')} {verb} not survived: {some(lost, 3)}"
@@ -98,7 +98,7 @@ def _short(found: Plan) -> str:
     """Return the requirements that a plan with moves misses."""
     if found["feasible"] or not found["moves"] or found["not_placed"]:
         return ""
-    lost = [name for name, each in found["certificate"].items() if each["cannot_restart"]]
+    lost = [name for name, _ in _lost(found)]
     if lost and found["command"] != "evacuate":
         return f" It does not survive {count(len(lost), 'failure')}: {some(lost, 3)}."
     return " It does not meet every requirement: see the notes."
@@ -159,17 +159,15 @@ def _survived(found: Plan) -> str:
     if found["failover"] is not None and found["certificate"]:
         return found["failover"]["text"]
     certificates = found["certificate"]
-    lost = {name: each["cannot_restart"] for name, each in certificates.items() if each["cannot_restart"]}
+    lost = _lost(found)
     if not certificates:
         return "No host failure was checked."
     if not lost:
         return f"The cluster survives all of {count(len(certificates), 'host failure')}: every VM restarts."
-    worst = max(lost, key=lambda name: len(lost[name]))
-    example = lost[worst][0]
-    fails = "fail" if " + " in worst else "fails"
+    name, worst = max(lost, key=lambda each: len(each[1]["cannot_restart"]))
+    example = _no_host(found, name, worst["cannot_restart"][:1])
     return (
-        f"The cluster survives {len(certificates) - len(lost)} of {count(len(certificates), 'host failure')}."
-        f" If {worst} {fails}, {called(found, example['vm'])} cannot restart: short of {example['short_of']}."
+        f"The cluster survives {len(certificates) - len(lost)} of {count(len(certificates), 'host failure')}. {example}"
     )
 
 
@@ -305,16 +303,16 @@ def _view_answer(found: Plan) -> v.Answer:
     if found["command"] != "survive":
         named = lost if len(lost) <= MAX_LOST else lost[: MAX_LOST - 1]
         left = [name for name, _ in lost[len(named) :]]
-        more = [_no_host(found, name, each) for name, each in named]
+        more = [_no_host(found, name, each["cannot_restart"]) for name, each in named]
         more += [f"{count(len(left), 'more failure')} leave VMs down: {some(left)}."] if left else []
     if found["command"] == "survive" and survives is False:
-        more = [_no_host(found, name, each) for name, each in lost[1:3]]
+        more = [_no_host(found, name, each["cannot_restart"]) for name, each in lost[1:3]]
     why = [f"{called(found, each['vm'])}: {some(each['reasons'])}" for each in found["explained"] if each["reasons"]]
     return {"tone": tone, "text": answer(found), "more": [*why, *more]}
 
 
-def _no_host(found: Plan, name: str, each: Certificate) -> str:
-    first, *others = each["cannot_restart"]
+def _no_host(found: Plan, name: str, lost: Sequence[CannotRestart]) -> str:
+    first, *others = lost
     fails = "fail" if " + " in name else "fails"
     more = f" and {count(len(others), 'more VM')}" if others else ""
     return f"If {name} {fails}, {called(found, first['vm'])}{more} cannot restart: short of {first['short_of']}."
@@ -435,28 +433,26 @@ def _moves(found: Plan) -> list[v.Section]:
         ]
         for each in found["moves"]
     ]
-    steps: list[v.Row] = [
-        {
-            "step": each["step"],
-            "kind": kind(each["step"], each["step"] in parks),
-            "empty": each.get("empty_host", ""),
-            "moves": each["moves"],
-            "seconds": NEVER if each["step"] in endless else each["seconds"],
-            "host": each["peak_host"],
-            "peak": v.toned(each["peak_pct"], _over(each["peak_pct"])),
-        }
+    of_peak = "Arriving VMs included, of the limit."
+    steps: list[v.Cells] = [
+        [
+            (v.words("empty", "evacuates"), each.get("empty_host", "")),
+            (v.badges("kind", "kind"), kind(each["step"], each["step"] in parks)),
+            (v.words("host", "most loaded host"), each["peak_host"]),
+            (v.figures("step", "step"), each["step"]),
+            (v.figures("moves", "moves"), each["moves"]),
+            (
+                v.figures("seconds", "takes", "s", secondary=True),
+                NEVER if each["step"] in endless else each["seconds"],
+            ),
+            (
+                v.figures("peak", "peak load", "%", text=of_peak, secondary=True),
+                v.toned(each["peak_pct"], _over(each["peak_pct"])),
+            ),
+        ]
         for each in found["steps"]
     ]
-    of_steps = [
-        v.words("empty", "evacuates"),
-        v.badges("kind", "kind"),
-        v.words("host", "most loaded host"),
-        v.figures("step", "step"),
-        v.figures("moves", "moves"),
-        v.figures("seconds", "takes", "s", secondary=True),
-        v.figures("peak", "peak load", "%", text="Arriving VMs included, of the limit.", secondary=True),
-    ]
-    listed = v.table("steps", "Steps", of_steps, steps)
+    listed = v.listing("steps", "Steps", steps)
     return v.section(
         "moves",
         "Moves",
@@ -575,35 +571,6 @@ def _failures(found: Plan) -> list[v.Section]:
     )
     if not ranked:
         return []
-    columns = [
-        v.words("failed", "failed"),
-        v.badges("verdict", "survived"),
-        v.words("lost", NO_HOST, text="VMs that no host can restart after this failure."),
-        v.words("host", "most loaded host"),
-        v.words("wishes", "violated should rules", secondary=True),
-        v.figures("restarted", "restarted", "VMs"),
-        v.figures("hosts", "targets", "hosts", secondary=True),
-        v.figures("none", NO_HOST, "VMs", secondary=True),
-        v.figures("down", "not restarted by design", "VMs", text="Such as VMs with restart disabled.", secondary=True),
-        v.figures("peak", "peak load", "%", text="Of the limit while hosts have failed."),
-    ]
-    rows: list[v.Row] = [
-        {
-            "failed": name,
-            "verdict": v.badge("yes", "good")
-            if not each["cannot_restart"]
-            else v.badge("no" if each["proven"] else "not proven", "bad"),
-            "lost": _lacking(found, each["cannot_restart"]),
-            "host": (each["peak_host"] or "") if each["peak_pct"] else "",
-            "wishes": some(each["violated_should_rules"]),
-            "restarted": len(each["placed"]),
-            "hosts": len(set(each["placed"].values())),
-            "none": v.toned(len(each["cannot_restart"]), bool(each["cannot_restart"])),
-            "down": len(each["not_restarted"]),
-            "peak": v.toned(each["peak_pct"], _over(each["peak_pct"])) if each["peak_pct"] else None,
-        }
-        for name, each in ranked
-    ]
     nowhere: list[v.Row] = [
         {"vm": called(found, vm["vm"]), "failed": name, "kind": kind, "short_of": vm["short_of"]}
         for name, each in ranked
@@ -632,7 +599,7 @@ def _failures(found: Plan) -> list[v.Section]:
         "failures",
         "After each failure",
         v.charts([_grid(found, ranked)], wide=True),
-        v.table("failures", "Host failures, worst first", columns, rows),
+        v.listing("failures", "Host failures, worst first", [_failure(found, name, each) for name, each in ranked]),
         v.table(
             "nowhere",
             "VMs that do not restart",
@@ -643,6 +610,31 @@ def _failures(found: Plan) -> list[v.Section]:
         ),
         v.group("Where every VM restarts", where, closed=True, detail=True),
     )
+
+
+def _failure(found: Plan, name: str, each: Certificate) -> v.Cells:
+    lost, peak = each["cannot_restart"], each["peak_pct"]
+    names = some([called(found, vm["vm"]) for vm in lost], 2)
+    verdict = v.badge("no" if each["proven"] else "not proven", "bad") if lost else v.badge("yes", "good")
+    by_design = "Such as VMs with restart disabled."
+    return [
+        (v.words("failed", "failed"), name),
+        (v.badges("verdict", "survived"), verdict),
+        (v.words("lost", NO_HOST, text="VMs that no host can restart after this failure."), names),
+        (v.words("host", "most loaded host"), (each["peak_host"] or "") if peak else ""),
+        (v.words("wishes", "violated should rules", secondary=True), some(each["violated_should_rules"])),
+        (v.figures("restarted", "restarted", "VMs"), len(each["placed"])),
+        (v.figures("hosts", "targets", "hosts", secondary=True), len(set(each["placed"].values()))),
+        (v.figures("none", NO_HOST, "VMs", secondary=True), v.toned(len(lost), bool(lost))),
+        (
+            v.figures("down", "not restarted by design", "VMs", text=by_design, secondary=True),
+            len(each["not_restarted"]),
+        ),
+        (
+            v.figures("peak", "peak load", "%", text="Of the limit while hosts have failed."),
+            v.toned(peak, _over(peak)) if peak else None,
+        ),
+    ]
 
 
 def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap:
@@ -685,11 +677,6 @@ def _grid(found: Plan, failures: Sequence[tuple[str, Certificate]]) -> v.HeatMap
             ],
         }
     return made
-
-
-def _lacking(found: Plan, cannot_restart: Sequence[CannotRestart]) -> str:
-    """Return the first VMs that cannot restart, and the number of others."""
-    return some([called(found, each["vm"]) for each in cannot_restart], 2)
 
 
 def _twin(found: Plan) -> list[v.Section]:
@@ -770,13 +757,15 @@ def _objective_chart(said: Sequence[tuple[str, Verified]], at: int, objective: s
 
 
 def _decisions(found: Plan) -> list[v.Section]:
-    policies: list[v.Row] = [
-        {
-            "policy": name,
-            "on": v.badge("on", "good") if each.get("on") else v.badge("off"),
-            "decided": some([str(one) for one in each.get("decided") or ()], 5)
-            or ("nothing here" if each.get("on") else ""),
-        }
+    policies: list[v.Cells] = [
+        [
+            (v.words("policy", "policy"), name),
+            (v.badges("on", "on"), v.badge("on", "good") if each.get("on") else v.badge("off")),
+            (
+                v.words("decided", "decided"),
+                some([str(one) for one in each.get("decided") or ()], 5) or ("nothing here" if each.get("on") else ""),
+            ),
+        ]
         for name, each in found["policies"].items()
         if name not in INFORMAL or not each.get("on")
     ]
@@ -793,8 +782,12 @@ def _decisions(found: Plan) -> list[v.Section]:
         ("peak load by another demand", others),
         ("vCPUs per core", {key: value for key, value in found["ratio"].items() if key not in ("says", "twin")}),
     )
-    basis: list[v.Row] = [
-        {"what": what, "name": _word(key.removesuffix("_pct").replace("_", " ")), "says": said}
+    basis: list[v.Cells] = [
+        [
+            (v.words("what", "what"), what),
+            (v.words("name", "of"), _word(key.removesuffix("_pct").replace("_", " "))),
+            (v.words("says", "value"), said),
+        ]
         for what, of in parts
         for key, value in of.items()
         if (said := _said(key, value))
@@ -802,16 +795,14 @@ def _decisions(found: Plan) -> list[v.Section]:
     bound = v.items(_bound(each) for each in found["binding_constraints"])
     conflict = v.items((called(found, each) for each in found["conflict"]), "bad")
     ratio = v.items(str(found["ratio"][key]) for key in ("says", "twin") if found["ratio"].get(key))
-    columns = [v.words("policy", "policy"), v.badges("on", "on"), v.words("decided", "decided")]
-    of_basis = [v.words("what", "what"), v.words("name", "of"), v.words("says", "value")]
     return v.section(
         "decisions",
         "Decisions",
         v.group("Minimal conflict", conflict),
         v.group("Binding constraints", bound),
         v.group("By the vCPU-to-core ratio alone", ratio),
-        v.table("policies", "Policies", columns, policies),
-        v.table("basis", "Basis", of_basis, basis),
+        v.listing("policies", "Policies", policies),
+        v.listing("basis", "Basis", basis),
         detail=True,
     )
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from hypertwin.documents.cost import Costs, Line
-from hypertwin.documents.refresh import Candidate, Refresh, Worst
+from hypertwin.documents.refresh import Candidate, Refresh, TwinState, Worst
 from hypertwin.metrics import bands
 from hypertwin.metrics.words import count, number, some
 from hypertwin.show import view as v
@@ -208,7 +208,7 @@ def _row(each: Candidate, found: Refresh) -> v.Row:
         "proof": None if is_present else v.badge("proven", "good") if all(proven) else v.badge("not proven", "note"),
         "cores": each["cores"],
         "failed": _most(cluster["cpu_after_failure_pct"] for cluster in clusters),
-        "ready": _worst(twin["normal"]["ready_pct"] if twin else None, READY),
+        "ready": worst(twin["normal"]["ready_pct"] if twin else None, READY),
         "response": None if response is None else v.toned(response["median"], bool(each["slower"]), "warn"),
         "power": _kw(each),
         "total": None if costs is None else _sum(costs["total"], missing),
@@ -236,7 +236,8 @@ def _most(values: Any) -> float | None:
     return max((each for each in values if each is not None), default=None)
 
 
-def _worst(found: Worst | None, limit: float | None = None) -> v.Cell:
+def worst(found: Worst | None, limit: float | None = None) -> v.Cell:
+    """Return the figure of the worst VM as a cell, marked from a limit on."""
     if found is None:
         return None
     is_bad = limit is not None and found["mean"] >= limit
@@ -373,44 +374,35 @@ def _mean(each: Candidate, key: str, *, after: bool = False) -> float | None:
 
 
 def _twin(shown: Sequence[Candidate]) -> Sequence[v.Block]:
-    columns = [
-        v.words("name", "candidate"),
-        v.words("state", "state"),
-        v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
-        v.words("vm", "worst VM", secondary=True),
-        v.figures("costop", "co-stop", "%", text="Worst VM."),
-        v.figures("response", "response p99", "ms", text="VM with the longest one."),
-        v.figures("median", "median VM", "× now"),
-        v.figures("p90", "90% of VMs at most", "× now"),
-        v.figures("slower", "slower VMs", text="VMs whose response p99 is more than a tenth longer than now."),
-        v.words("slowest", "slowest VM", secondary=True),
+    rows = [
+        _state(each, name, state)
+        for each in shown
+        if (twin := each["twin"]) is not None
+        for name, state in (("no failure", twin["normal"]), (f"{some(twin['failed'], 2)} failed", twin["failure"]))
+        if state is not None
     ]
-    rows: list[v.Row] = []
-    for each in shown:
-        if each["twin"] is None:
-            continue
-        failed = each["twin"]["failed"]
-        states = [("no failure", each["twin"]["normal"]), (f"{some(failed, 2)} failed", each["twin"]["failure"])]
-        for name, state in states:
-            if state is None:
-                continue
-            response = state["response"]
-            ready = state["ready_pct"]
-            rows.append(
-                {
-                    "name": each["name"],
-                    "state": name,
-                    "ready": _worst(ready, READY),
-                    "vm": ready["vm"] if ready else "",
-                    "costop": _worst(state["costop_pct"], COSTOP),
-                    "response": _worst(state["response_ms_p99"]),
-                    "median": response["median"] if response else None,
-                    "p90": response["p90"] if response else None,
-                    "slower": response["slower"] if response else None,
-                    "slowest": f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else "",
-                }
-            )
-    return v.table("twin", "Simulated figures", columns, rows)
+    return v.listing("twin", "Simulated figures", rows)
+
+
+def _state(each: Candidate, name: str, state: TwinState) -> v.Cells:
+    response, ready = state["response"], state["ready_pct"]
+    of_slower = "VMs whose response p99 is more than a tenth longer than now."
+    slowest = f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else ""
+    return [
+        (v.words("name", "candidate"), each["name"]),
+        (v.words("state", "state"), name),
+        (
+            v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
+            worst(ready, READY),
+        ),
+        (v.words("vm", "worst VM", secondary=True), ready["vm"] if ready else ""),
+        (v.figures("costop", "co-stop", "%", text="Worst VM."), worst(state["costop_pct"], COSTOP)),
+        (v.figures("response", "response p99", "ms", text="VM with the longest one."), worst(state["response_ms_p99"])),
+        (v.figures("median", "median VM", "× now"), response["median"] if response else None),
+        (v.figures("p90", "90% of VMs at most", "× now"), response["p90"] if response else None),
+        (v.figures("slower", "slower VMs", text=of_slower), response["slower"] if response else None),
+        (v.words("slowest", "slowest VM", secondary=True), slowest),
+    ]
 
 
 def _lines(found: Refresh) -> Sequence[v.Block]:

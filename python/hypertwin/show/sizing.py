@@ -23,17 +23,6 @@ def view(found: Sizing, layout: Layout | None = None) -> v.View:
     wanted.append(_gib(asked["memory_bytes"]))
     local = best["local_memory_pct"]
     sockets = f"{count(advice['sockets'], 'socket')} of {count(advice['cores_per_socket'], 'core')}"
-    columns = [
-        v.words("name", "topology"),
-        v.words("sockets", "sockets × cores"),
-        v.words("nodes", "virtual nodes", text="vCPUs of each node that the guest sees."),
-        v.words("homes", "home nodes", secondary=True),
-        v.badges("state", "state", secondary=True),
-        v.words("against", "against it"),
-        v.figures("vcpus", "vCPUs"),
-        v.figures("local", "local memory", "%"),
-        v.figures("bandwidth", "bandwidth of", "nodes", secondary=True),
-    ]
     divided = f" in {host['nodes']} nodes" if host["nodes"] > host["sockets"] else ""
     caption = (
         f"{_gib(asked['memory_bytes'])} on {host['name']}: {host['sockets']} × {host['cores_per_socket']}"
@@ -70,7 +59,7 @@ def view(found: Sizing, layout: Layout | None = None) -> v.View:
             *v.section(
                 "candidates",
                 "Beside other topologies",
-                v.table("candidates", caption, columns, map(_candidate, found["candidates"])),
+                v.listing("candidates", caption, [_candidate(each) for each in found["candidates"]]),
             ),
             *v.section("paste", "To paste", sources),
         ],
@@ -159,19 +148,21 @@ def _host_cards(host: HostTopology, hypervisor: str) -> list[v.Card]:
     ]
 
 
-def _candidate(each: Candidate) -> v.Row:
+def _candidate(each: Candidate) -> v.Cells:
     warnings = [warning["text"] for warning in each["warnings"]]
-    return {
-        "name": each["name"],
-        "sockets": f"{each['sockets']} × {each['cores_per_socket']}",
-        "nodes": " ".join(map(str, each["vpds"])),
-        "homes": " ".join(map(str, each["homes"])),
-        "state": v.badge(count(len(warnings), "warning"), "warn") if warnings else v.badge("fine", "good"),
-        "against": " ".join(f"{text[0].upper()}{text[1:]}." for text in warnings),
-        "vcpus": each["vcpus"],
-        "local": each["local_memory_pct"],
-        "bandwidth": each["bandwidth_nodes"],
-    }
+    state = v.badge(count(len(warnings), "warning"), "warn") if warnings else v.badge("fine", "good")
+    nodes = v.words("nodes", "virtual nodes", text="vCPUs of each node that the guest sees.")
+    return [
+        (v.words("name", "topology"), each["name"]),
+        (v.words("sockets", "sockets × cores"), f"{each['sockets']} × {each['cores_per_socket']}"),
+        (nodes, " ".join(map(str, each["vpds"]))),
+        (v.words("homes", "home nodes", secondary=True), " ".join(map(str, each["homes"]))),
+        (v.badges("state", "state", secondary=True), state),
+        (v.words("against", "against it"), " ".join(f"{text[0].upper()}{text[1:]}." for text in warnings)),
+        (v.figures("vcpus", "vCPUs"), each["vcpus"]),
+        (v.figures("local", "local memory", "%"), each["local_memory_pct"]),
+        (v.figures("bandwidth", "bandwidth of", "nodes", secondary=True), each["bandwidth_nodes"]),
+    ]
 
 
 def _sizes(vcpus: Sequence[int]) -> str:
