@@ -39,11 +39,8 @@ def _files(named: Sequence[Path] | None, _arguments: Mapping[str, Any]) -> Itera
             yield path
 
 
-class FailOn(enum.StrEnum):
-    """Conditions that fail a campaign."""
-
-    off = "off"
-    late = "late"
+FailOn = enum.StrEnum("FailOn", ["off", "late"])
+"""Conditions that fail a campaign."""
 
 
 Failing = Annotated[
@@ -199,4 +196,4 @@ def _show(
 ) -> None:
     document = found.to_dict()
     output.show(registry.BENCHMARK, document, form, out, report)
-    output.fail_on(conditions.BENCHMARK, [each.value for each in fail_on or ()], document)
+    output.fail_on(conditions.BENCHMARK, fail_on or (), document)

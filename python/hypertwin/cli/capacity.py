@@ -8,27 +8,19 @@ from typing import Annotated
 import typer
 
 from hypertwin.cli import mistakes, options, output
-from hypertwin.cli.commands import Input
 from hypertwin.plan import failover
 from hypertwin.plan.capacity.options import Asked
 from hypertwin.show import capacity as shown
 from hypertwin.show import conditions, registry
 
+Show = enum.StrEnum("Show", ["capacity", "reclaimable"])
+"""Content of tables and CSV."""
 
-class Show(enum.StrEnum):
-    """Content of tables and CSV."""
-
-    capacity = "capacity"
-    reclaimable = "reclaimable"
-
-
-class FailOn(enum.StrEnum):
-    """Conditions that fail a cluster."""
-
-    over_limits = "over-limits"
-    no_failover = "no-failover"
-    no_power_on = "no-power-on"
-    no_room = "no-room"
+FailOn = enum.StrEnum(
+    "FailOn",
+    {"over_limits": "over-limits", "no_failover": "no-failover", "no_power_on": "no-power-on", "no_room": "no-room"},
+)
+"""Conditions that fail a cluster."""
 
 
 EXAMPLES = (
@@ -38,11 +30,7 @@ EXAMPLES = (
 
 
 def command(
-    path: Annotated[
-        str,
-        Input(options.scenario_files),
-        typer.Argument(metavar="CLUSTER.yaml", help="A scenario, e.g. from `hypertwin import`; - for stdin."),
-    ],
+    path: options.Cluster,
     *,
     asked: Asked,
     show: Annotated[Show, typer.Option(help="Tables and CSV to show; JSON has everything.")] = Show.capacity,

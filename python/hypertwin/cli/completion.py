@@ -9,14 +9,8 @@ import typer
 
 from hypertwin.cli import catalogue, streams
 
-
-class Shell(enum.StrEnum):
-    """A shell."""
-
-    bash = "bash"
-    zsh = "zsh"
-    fish = "fish"
-    powershell = "powershell"
+Shell = enum.StrEnum("Shell", ["bash", "zsh", "fish", "powershell"])
+"""A shell."""
 
 
 EXAMPLES = (

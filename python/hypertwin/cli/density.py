@@ -13,13 +13,8 @@ from hypertwin.cli import options, output, progress
 from hypertwin.plan import density
 from hypertwin.show import conditions, registry
 
-
-class FailOn(enum.StrEnum):
-    """Conditions that fail an answer."""
-
-    none = "none"
-    unsure = "unsure"
-    unsteady = "unsteady"
+FailOn = enum.StrEnum("FailOn", ["none", "unsure", "unsteady"])
+"""Conditions that fail an answer."""
 
 
 EXAMPLES = (

@@ -15,13 +15,8 @@ from hypertwin.documents.diagnosis import Document
 from hypertwin.runs.options import Elsewhere
 from hypertwin.show import conditions, diagnosis, registry
 
-
-class FailOn(enum.StrEnum):
-    """Severity of a finding."""
-
-    critical = "critical"
-    warning = "warning"
-    info = "info"
+FailOn = enum.StrEnum("FailOn", ["critical", "warning", "info"])
+"""Severity of a finding."""
 
 
 EXAMPLES = (

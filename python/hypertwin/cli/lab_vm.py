@@ -20,13 +20,8 @@ from hypertwin.show import registry
 
 DEFAULT = vm.Plan()
 
-
-class Accelerator(enum.StrEnum):
-    """Accelerator of guests."""
-
-    auto = "auto"
-    kvm = "kvm"
-    tcg = "tcg"
+Accelerator = enum.StrEnum("Accelerator", ["auto", "kvm", "tcg"])
+"""Accelerator of guests."""
 
 
 EXAMPLES = ("hypertwin lab vm --guests 3 --cpus 0-1 --seconds 30",)

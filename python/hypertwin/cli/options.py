@@ -53,6 +53,11 @@ def telemetry_files(named: list[str] | None, _arguments: Mapping[str, Any]) -> I
 ScenarioFile = Annotated[
     str, Input(scenario_files), typer.Argument(metavar="SCENARIO.yaml", help="The scenario file; - for stdin.")
 ]
+Cluster = Annotated[
+    str,
+    Input(scenario_files),
+    typer.Argument(metavar="CLUSTER.yaml", help="A scenario, e.g. from `hypertwin import`; - for stdin."),
+]
 Calibration = Annotated[
     Path | None,
     Input(),

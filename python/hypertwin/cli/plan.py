@@ -12,7 +12,7 @@ import typer
 
 from hypertwin import scenario as scenarios
 from hypertwin.cli import mistakes, options, output, progress, streams
-from hypertwin.cli.commands import App, Input
+from hypertwin.cli.commands import App
 from hypertwin.errors import fail
 from hypertwin.extras import needs
 from hypertwin.files import writing
@@ -29,20 +29,10 @@ if TYPE_CHECKING:
 
 app = App("Plan VM placement and new hosts: failover, balance, maintenance, refresh; with proof and simulation.")
 
-
-class FailOn(enum.StrEnum):
-    """Conditions that fail a plan."""
-
-    moves = "moves"
-    unproven = "unproven"
-    slo = "slo"
+FailOn = enum.StrEnum("FailOn", ["moves", "unproven", "slo"])
+"""Conditions that fail a plan."""
 
 
-Cluster = Annotated[
-    str,
-    Input(options.scenario_files),
-    typer.Argument(metavar="CLUSTER.yaml", help="A scenario, e.g. from `hypertwin import`; - for stdin."),
-]
 Failing = Annotated[
     list[FailOn] | None,
     typer.Option(
@@ -70,7 +60,7 @@ PlanFile = Annotated[
     ]
 )
 def survive(
-    path: Cluster,
+    path: options.Cluster,
     *,
     asked: Options,
     fail_on: Failing = None,
@@ -88,7 +78,7 @@ def survive(
     ]
 )
 def balance(
-    path: Cluster,
+    path: options.Cluster,
     *,
     asked: Balance,
     out: PlanFile = None,
@@ -107,7 +97,7 @@ def balance(
     ]
 )
 def evacuate(
-    path: Cluster,
+    path: options.Cluster,
     *,
     asked: Evacuate,
     out: PlanFile = None,
@@ -126,7 +116,7 @@ def evacuate(
     ]
 )
 def place(
-    path: Cluster,
+    path: options.Cluster,
     *,
     asked: Place,
     out: PlanFile = None,
@@ -138,12 +128,8 @@ def place(
     _plan("plan_place", path, asked, _Shown(form, report, fail_on, out))
 
 
-class RefreshFailOn(enum.StrEnum):
-    """Conditions that fail a refresh."""
-
-    slower = "slower"
-    unproven = "unproven"
-    unpriced = "unpriced"
+RefreshFailOn = enum.StrEnum("RefreshFailOn", ["slower", "unproven", "unpriced"])
+"""Conditions that fail a refresh."""
 
 
 @app.command(
@@ -153,7 +139,7 @@ class RefreshFailOn(enum.StrEnum):
     ]
 )
 def refresh(
-    path: Cluster,
+    path: options.Cluster,
     *,
     asked: Refresh,
     best: Annotated[
@@ -201,7 +187,7 @@ def refresh(
     ]
 )
 def move(
-    path: Cluster,
+    path: options.Cluster,
     *,
     asked: Move,
     form: options.Form = None,

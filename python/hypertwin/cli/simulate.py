@@ -36,12 +36,8 @@ class Format(enum.StrEnum):
     esxtop = "esxtop"
 
 
-class FailOn(enum.StrEnum):
-    """Conditions that fail a run."""
-
-    suffering = "suffering"
-    unsteady = "unsteady"
-    not_steady = "not-steady"
+FailOn = enum.StrEnum("FailOn", {"suffering": "suffering", "unsteady": "unsteady", "not_steady": "not-steady"})
+"""Conditions that fail a run."""
 
 
 EXAMPLES = (

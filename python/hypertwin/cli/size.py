@@ -12,16 +12,8 @@ from hypertwin.documents.plan import Sizing
 from hypertwin.plan import size
 from hypertwin.show import registry
 
-
-class Snippet(enum.StrEnum):
-    """Snippet to print."""
-
-    vmx = "vmx"
-    powercli = "powercli"
-    govc = "govc"
-    libvirt = "libvirt"
-    qm = "qm"
-    qemu = "qemu"
+Snippet = enum.StrEnum("Snippet", ["vmx", "powercli", "govc", "libvirt", "qm", "qemu"])
+"""Snippet to print."""
 
 
 EXAMPLES = (

@@ -17,13 +17,8 @@ from hypertwin.show import comparison, conditions, registry
 from hypertwin.studies import judge
 from hypertwin.studies.study import chosen, files, names
 
-
-class FailOn(enum.StrEnum):
-    """Missed figures that count as a failure."""
-
-    regression = "regression"
-    any = "any"
-    never = "never"
+FailOn = enum.StrEnum("FailOn", ["regression", "any", "never"])
+"""Missed figures that count as a failure."""
 
 
 EXAMPLES = (
