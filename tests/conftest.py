@@ -90,7 +90,7 @@ def commands() -> Iterator[Server]:
 def cli(commands: Server, tmp_path: Path) -> Cli:
     """Run `hypertwin ARGUMENTS...` in an empty folder or `at` another, stdout and stderr apart, without a terminal.
 
-    With `exits`, the test fails and shows stderr if the exit code is another one.
+    The test fails and shows stderr at a traceback, if the exit code is not `exits`, or if an error printed a result.
     """
 
     def run(
@@ -103,6 +103,8 @@ def cli(commands: Server, tmp_path: Path) -> Cli:
         else:
             done = commands.run(words, at)
         assert exits in (None, done.returncode), done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        assert exits != 2 or not done.stdout, done.stdout
         return done  # type: ignore[no-any-return]
 
     return run

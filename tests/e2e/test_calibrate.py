@@ -194,15 +194,12 @@ def test_the_sample_measurements_fit_the_sample_scenario():
     ],
 )
 def test_bad_usage_is_refused_before_anything_runs(cli, points, arguments, said):
-    done = cli("calibrate", *points, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("calibrate", *points, *arguments, exits=2)
     assert said in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_a_calibration_of_another_scenario_is_refused(cli, tiny, tmp_path):
     (tmp_path / "c.yaml").write_text("set: {workloads.olap.cpu.mean: 5 ms}\ncalibrated_on: x\n")
-    done = cli("simulate", tiny, "--calibration", "c.yaml")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("simulate", tiny, "--calibration", "c.yaml", exits=2)
     assert done.stderr.startswith("error: workloads.olap.cpu.mean: 5 ms [unknown-path]\n  --> c.yaml\n")
     assert "did you mean workloads.oltp?" in done.stderr

@@ -72,6 +72,5 @@ def test_a_failed_run_is_named_as_on_this_machine(cli, tmp_path, tiny, on):
     ],
 )
 def test_what_cannot_be_meant_is_refused(cli, tiny, options, said):
-    ended = cli("simulate", tiny, *options)
-    assert (ended.returncode, ended.stdout) == (2, "")
+    ended = cli("simulate", tiny, *options, exits=2)
     assert ended.stderr.startswith(said)

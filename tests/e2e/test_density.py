@@ -234,8 +234,7 @@ def test_a_host_that_others_have_filled_bounds_only_what_is_on_it(shared, tmp_pa
 
 
 def test_a_vm_that_is_larger_than_any_host_is_a_mistake(cli, shared):
-    done = cli("density", shared, "--vm", "work", "--slo", "ready_pct<5", "--set", "vms.work.memory=17GiB")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("density", shared, "--vm", "work", "--slo", "ready_pct<5", "--set", "vms.work.memory=17GiB", exits=2)
     assert "vms.work.memory: 17 GiB [memory-exceeds-host]" in done.stderr
 
 
@@ -261,7 +260,5 @@ def test_a_vm_that_is_larger_than_any_host_is_a_mistake(cli, shared):
     ],
 )
 def test_bad_usage_gets_one_clear_error(cli, shared, arguments, said):
-    done = cli("density", shared, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("density", shared, *arguments, exits=2)
     assert all(part in done.stderr for part in said), done.stderr
-    assert "Traceback" not in done.stderr

@@ -87,6 +87,5 @@ def test_the_table_of_all_fits_a_narrow_terminal(width):
     ],
 )
 def test_an_unknown_drive_or_kind_is_an_error_with_a_hint(cli, line, said):
-    done = cli("devices", *line)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("devices", *line, exits=2)
     assert all(text in done.stderr for text in said)

@@ -103,11 +103,9 @@ def test_the_page_has_the_curves_of_each_scheme_and_the_table(cli, tmp_path):
     ],
 )
 def test_a_mistake_names_its_option(cli, option, arguments):
-    done = cli("durability", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("durability", *arguments, exits=2)
     assert done.stderr.startswith(f"error: {option}")
     assert "  help: " in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_a_page_that_cannot_be_written_is_said_first(cli):
@@ -191,8 +189,7 @@ def test_of_a_pool_with_policies_one_is_assessed_and_the_others_are_named(cli):
     assert "Figures are for data without a policy (replicas-2). For raid-5 use --policy." in " ".join(
         cli(*arguments, "--explain").stdout.split()
     )
-    done = cli(*arguments, "--policy", "gold")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli(*arguments, "--policy", "gold", exits=2)
     assert "--policy" in done.stderr and "(pool), raid-5" in done.stderr
 
 
@@ -272,7 +269,5 @@ def test_the_page_of_a_pool_names_it_and_where_its_repair_time_comes_from(cli, t
     ],
 )  # fmt: skip
 def test_a_pool_whose_durability_cannot_be_said_gives_one_message(cli, said, arguments):
-    done = cli("durability", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("durability", *arguments, exits=2)
     assert re.search(re.escape(said).replace("…", ".+"), done.stderr)
-    assert "Traceback" not in done.stderr

@@ -46,12 +46,10 @@ def test_the_ending_says_the_form(cli, vms, tmp_path, name, begins):
 
 
 def test_format_of_what_is_not_printed_is_refused(cli, vms):
-    outcome = cli("plan", "balance", vms, "-o", "-", "--format", "json")
-    assert (outcome.returncode, outcome.stdout) == (2, "")
+    outcome = cli("plan", "balance", vms, "-o", "-", "--format", "json", exits=2)
     assert "prints the scenario instead of the plan" in outcome.stderr
     size = ("size", "--host", "2x12", "--vcpus", "24", "--memory", "96GiB", "--snippet", "vmx")
-    outcome = cli(*size, "--format", "json")
-    assert (outcome.returncode, outcome.stdout) == (2, "")
+    outcome = cli(*size, "--format", "json", exits=2)
     assert "lines to paste" in outcome.stderr
 
 

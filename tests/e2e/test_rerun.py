@@ -77,7 +77,6 @@ def test_a_date_that_is_none_is_refused_before_anything_runs(cli, tiny, tmp_path
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     ended = cli("simulate", "tiny.yaml", "--out", "result.json", "--report", "page.html", exits=2)
     assert "SOURCE_DATE_EPOCH" in ended.stderr
-    assert "Traceback" not in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
 
 
@@ -151,10 +150,8 @@ def test_a_page_is_made_again_from_itself_alone(cli, tiny, tmp_path, tmp_path_fa
     ],
 )
 def test_the_command_of_a_page_reaches_nothing_else(cli, tmp_path, command, files, said):
-    ended = cli("rerun", forged(tmp_path / "evil.html", command, files))
-    assert ended.returncode == 2, ended
+    ended = cli("rerun", forged(tmp_path / "evil.html", command, files), exits=2)
     assert said in ended.stderr
-    assert "Traceback" not in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["evil.html"]
 
 

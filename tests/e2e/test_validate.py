@@ -513,15 +513,13 @@ def test_a_folder_of_studies_is_all_of_them(study, cli):
 
 def test_folders_that_are_no_studies_are_refused(study, cli, tmp_path):
     folder = study(EXACT).folder
-    done = cli("validate", folder.parent.parent)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("validate", folder.parent.parent, exits=2)
     assert "there is no study" in done.stderr
     assert f"a study is a folder with study.yaml; studies of the project: {studies.names()[0]}" in done.stderr
     assert "there is no study 'xxx" in cli("validate", "x" * 10_000).stderr
     other = tmp_path / "tiny"
     shutil.copytree(folder, other)
-    done = cli("validate", folder, other)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("validate", folder, other, exits=2)
     assert "two studies are called tiny" in done.stderr
 
 
@@ -616,8 +614,7 @@ def test_a_path_that_the_twin_does_not_report_is_named(study):
 
 
 def test_an_unknown_study_gives_the_list_and_exit_2(cli):
-    done = cli("validate", "nope")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("validate", "nope", exits=2)
     assert "monster-vm" in done.stderr
 
 
@@ -669,8 +666,7 @@ def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(cli, tmp_path):
-    done = cli("validate", "--report", "missing/page.html")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = cli("validate", "--report", "missing/page.html", exits=2)
     assert "missing" in done.stderr
     assert not list(tmp_path.iterdir())
 
