@@ -157,12 +157,18 @@ def kernel_jobs(groups: Sequence[str], scale: Scale, binary: Path) -> list[Job]:
     return jobs
 
 
-def prepared(peer: Peer, given: argparse.Namespace, say: Callable[[str], None]) -> list[str]:
-    """Build a peer, after installing what it needs if that is wanted, and return its command."""
+def prepared(
+    peer: Peer, given: argparse.Namespace, say: Callable[[str], None], missing: list[dict[str, str]]
+) -> list[str] | None:
+    """Build a peer, after installing what it needs if that is wanted. Return its command, or None if it is missing."""
     say(f"preparing {peer.source}")
-    if given.install and peer.debian:
-        install_debian(peer.debian)
-    return peer.prepare(ROOT / "out" / "bench" / "peers" / peer.name)
+    try:
+        if given.install and peer.debian:
+            install_debian(peer.debian)
+        return peer.prepare(ROOT / "out" / "bench" / "peers" / peer.name)
+    except Unavailable as reason:
+        missing.append({"tool": peer.name, "source": peer.source, "reason": str(reason)})
+        return None
 
 
 def kernel_and_peers(given: argparse.Namespace, scale: Scale, say: Callable[[str], None]) -> Jobs:
@@ -183,10 +189,8 @@ def peer_jobs(given: argparse.Namespace, say: Callable[[str], None]) -> Jobs:
     if not {"mm1", "network"} & set(given.groups):
         return jobs, missing
     for peer in PEERS:
-        try:
-            command = prepared(peer, given, say)
-        except Unavailable as reason:
-            missing.append({"tool": peer.name, "source": peer.source, "reason": str(reason)})
+        command = prepared(peer, given, say, missing)
+        if command is None:
             continue
         sizes = peer.smoke if given.smoke else peer.sizes
         customers = max(sizes.mm1_customers, FULL.mm1_customers if given.full else 0)
@@ -236,13 +240,8 @@ def vms_jobs(given: argparse.Namespace, scale: Scale, say: Callable[[str], None]
     missing: list[dict[str, str]] = []
     if "vms" not in given.groups:
         return jobs, missing
-    simgrid: list[str] | None = None
-    if given.peers:
-        peer = next(peer for peer in PEERS if peer.name == SIMGRID)
-        try:
-            simgrid = prepared(peer, given, say)
-        except Unavailable as reason:
-            missing.append({"tool": peer.name, "source": peer.source, "reason": str(reason)})
+    peer = next(peer for peer in PEERS if peer.name == SIMGRID)
+    simgrid = prepared(peer, given, say, missing) if given.peers else None
     for vms in VMS_PER_HOST:
         case = f"vms-{scale.vms_hosts * vms}"
         size = f"{scale.vms_hosts} hosts, {vms} VMs each"
@@ -297,12 +296,7 @@ def place_jobs(given: argparse.Namespace, scale: Scale, say: Callable[[str], Non
     missing: list[dict[str, str]] = []
     if "place" not in given.groups:
         return jobs, missing
-    peer: list[str] | None = None
-    if given.peers:
-        try:
-            peer = prepared(PROXLB, given, say)
-        except Unavailable as reason:
-            missing.append({"tool": PROXLB.name, "source": PROXLB.source, "reason": str(reason)})
+    peer = prepared(PROXLB, given, say, missing) if given.peers else None
     for fill in scale.place_fills:
         for hosts in given.hosts or scale.place_hosts:
             for mixed in (False, True):
