@@ -263,28 +263,21 @@ def _proposals(found: Benchmark) -> Sequence[v.Block]:
 
 def _runs(steps: Sequence[Step]) -> Sequence[v.Block]:
     keys = list(dict.fromkeys(key for step in steps for run in step["runs"] for key in run["figures"]))
-    columns = [
-        v.words("step", "step"),
-        v.words("vm", "VM"),
-        v.words("started", "started", secondary=True),
-        v.figures("repeat", "repeat"),
-        v.figures("skew_ms", "skew", "ms"),
-        *(v.figures(key, key.replace("_", " "), secondary=index > 3) for index, key in enumerate(keys)),
-    ]
-    rows: list[v.Row] = [
-        {
-            "step": step["title"],
-            "vm": vm or "all",
-            "started": run["started"],
-            "repeat": run["repeat"],
-            "skew_ms": run["skew_ms"] if not vm else None,
-            **figures,
-        }
+    columns = [v.figures(key, key.replace("_", " "), secondary=index > 3) for index, key in enumerate(keys)]
+    rows: list[v.Cells] = [
+        [
+            (v.words("step", "step"), step["title"]),
+            (v.words("vm", "VM"), vm or "all"),
+            (v.words("started", "started", secondary=True), run["started"]),
+            (v.figures("repeat", "repeat"), run["repeat"]),
+            (v.figures("skew_ms", "skew", "ms"), run["skew_ms"] if not vm else None),
+            *((column, figures.get(key)) for key, column in zip(keys, columns, strict=True)),
+        ]
         for step in steps
         for run in step["runs"]
         for vm, figures in (("", run["figures"]), *run["vms"].items())
     ]
-    return v.table("runs", "Runs", columns, rows, filters=["step", "vm"])
+    return v.listing("runs", "Runs", rows, filters=["step", "vm"])
 
 
 def _curves(found: Benchmark) -> Iterator[v.LineChart]:

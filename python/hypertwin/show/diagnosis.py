@@ -268,7 +268,8 @@ def _confidence(found: Findings, lacking: int) -> list[v.Badge]:
 
 def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
     rows: list[v.Cells] = []
-    for each, cause in ((one, cause) for head in grouped for one, cause in _with_cause(head)):
+    with_causes = [each for head in grouped for each in ((head, ""), *((one, head.code) for one in head.follows))]
+    for each, cause in with_causes:
         tried, several = each.worst["what_if"], len(each.findings) > 1
         rows.append(
             [
@@ -288,10 +289,6 @@ def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
             ]
         )
     return v.listing("glance", "Findings by code, worst first", rows)
-
-
-def _with_cause(head: Group) -> list[tuple[Group, str]]:
-    return [(head, ""), *((each, head.code) for each in head.follows)]
 
 
 def _helps(helps: bool | None) -> v.Badge:

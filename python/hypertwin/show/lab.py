@@ -216,13 +216,10 @@ def profile_lines(found: Profile) -> list[tuple[str, str, str]]:
     ]
     for each in found["bandwidth"]:
         where = "all nodes" if each["node"] is None else f"node {each['node']}"
-        kernels = (
-            ("copy", each["copy_bytes_per_s"]),
-            ("scale", each["scale_bytes_per_s"]),
-            ("add", each["add_bytes_per_s"]),
-            ("triad", each["triad_bytes_per_s"]),
+        rates = ", ".join(
+            f"{name} {each[f'{name}_bytes_per_s']['most'] / GB:.1f}"  # type: ignore[literal-required]
+            for name in ("copy", "scale", "add", "triad")
         )
-        rates = ", ".join(f"{name} {rate['most'] / GB:.1f}" for name, rate in kernels)
         lines.append(
             (
                 f"bandwidth, {each['threads']} threads, {where}",

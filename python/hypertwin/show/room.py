@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hypertwin.documents.simulation import Point, Simulation
+from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.space import OWN, PolicySpace, Space
 from hypertwin.metrics.points import setting_at, short_path, varying_paths, where
 from hypertwin.metrics.words import number, some
@@ -33,7 +33,9 @@ def lines(result: Simulation) -> Cells:
     if all(point.get("space", {}) == first for point in points):
         return table(first)
     paths = varying_paths(points)
-    rows = [row for point in points for row in _rows(point.get("space", {}), _settings(point, paths))]
+    rows = [
+        row for point in points for row in _rows(point.get("space", {}), [setting_at(point, path) for path in paths])
+    ]
     return _cells([short_path(path, paths) for path in paths], rows)
 
 
@@ -81,10 +83,6 @@ def blocks(spaces: Mapping[str, Space]) -> list[Tabled]:
     return view.table("pools", TITLE, columns, rows)
 
 
-def _settings(point: Point, paths: Sequence[str]) -> list[str]:
-    return [setting_at(point, path) for path in paths]
-
-
 def _cells(swept: Sequence[str], rows: list[list[str]]) -> Cells:
     """Return the table, without the policy column if no pool has policies."""
     words, policy = ["pool", "policy", "redundancy", WITHOUT], len(swept) + 1
@@ -110,14 +108,9 @@ def _rows(spaces: Mapping[str, Space], before: Sequence[str] = ()) -> Iterator[l
                 policy["redundancy"],
                 after_a_host(space, policy),
                 "" if index else number(space["raw_gib"]),
-                number(policy["overhead"]),
-                *_of_policy(policy),
+                *(number(policy[key]) for key in ("overhead", "room_gib", "stored_gib", "free_gib")),
                 *(["", "", ""] if index else whole),
             ]
-
-
-def _of_policy(policy: PolicySpace) -> list[str]:
-    return [number(policy["room_gib"]), number(policy["stored_gib"]), number(policy["free_gib"])]
 
 
 def after_a_host(space: Space, policy: PolicySpace) -> str:
