@@ -118,9 +118,7 @@ def _more(parts: Sequence[Part] | None, parameters: Parameters, noun: str) -> An
     return f"{len(parts)} {noun}" if len(parts) > parameters["most"] else False
 
 
-@_condition("more-disks-than", "disks")
-def _many_disks(vm: Vm, _: Context, parameters: Parameters) -> Answer:
-    return _more(vm.source.disks, parameters, "disks")
+_condition("more-disks-than", "disks")(lambda vm, _, parameters: _more(vm.source.disks, parameters, "disks"))
 
 
 @_condition("serial-numbers-of-disks", "disk_uuid", "disks.controller")
@@ -219,11 +217,7 @@ def _vlan(vm: Vm, _: Context, __: Parameters) -> Answer:
 _fact("host-name-default", "host_name", "localhost.localdomain")
 _fact("host-name-empty", "host_name", "")
 _fact("no-ip-address", "has_ip", False)
-
-
-@_condition("little-free-space", "partitions")
-def _little_space(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return _any(vm.source.partitions, _is_short, _shown)
+_condition("little-free-space", "partitions")(lambda vm, _, __: _any(vm.source.partitions, _is_short, _shown))
 
 
 def _is_short(partition: SourcePartition) -> bool | None:
@@ -278,9 +272,7 @@ def _windows_with_tpm(vm: Vm, context: Context, _: Parameters) -> Answer:
     return vm.source.tpm if is_windows else is_windows
 
 
-@_condition("tools", "tools")
-def _tools(vm: Vm, _: Context, parameters: Parameters) -> Answer:
-    return _is(vm.source.tools, *parameters["states"])
+_condition("tools", "tools")(lambda vm, _, parameters: _is(vm.source.tools, *parameters["states"]))
 
 
 # settings
@@ -291,11 +283,7 @@ _fact("no-changed-block-tracking", "changed_block_tracking", False)
 _fact("numa-affinity", "numa_affinity")
 _fact("secret-in-notes", "secret_in_notes")
 _fact("secure-boot", "secure_boot")
-
-
-@_condition("firmware", "firmware")
-def _firmware(vm: Vm, _: Context, parameters: Parameters) -> Answer:
-    return _is(vm.source.firmware, parameters["firmware"])
+_condition("firmware", "firmware")(lambda vm, _, parameters: _is(vm.source.firmware, parameters["firmware"]))
 
 
 @_condition("hardware-version-below", "hardware_version")
@@ -312,14 +300,8 @@ def _snapshots(vm: Vm, _: Context, __: Parameters) -> Answer:
     return None if count is None else f"{count} snapshot{'s' * (count > 1)}" if count else False
 
 
-@_condition("hot-add", "hot_add_memory")
-def _hot_add(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return True if vm.cpu_hot_add else vm.source.hot_add_memory
-
-
-@_condition("cpu-affinity", "cpu_affinity")
-def _affinity(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return True if vm.has_affinity else vm.source.cpu_affinity
+_condition("hot-add", "hot_add_memory")(lambda vm, _, __: True if vm.cpu_hot_add else vm.source.hot_add_memory)
+_condition("cpu-affinity", "cpu_affinity")(lambda vm, _, __: True if vm.has_affinity else vm.source.cpu_affinity)
 
 
 @_condition("host-rule", "rules")
@@ -329,19 +311,9 @@ def _host_rule(vm: Vm, context: Context, _: Parameters) -> Answer:
     return True if vm.name in context.bound else False if known else None
 
 
-@_condition("drs", "drs")
-def _drs(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return context.cluster(vm).drs
-
-
-@_condition("dpm", "dpm")
-def _dpm(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return context.cluster(vm).dpm
-
-
-@_condition("memory-reserved")
-def _reserved(vm: Vm, _: Context, __: Parameters) -> Answer:
-    return vm.memory_reservation_bytes > 0
+_condition("drs", "drs")(lambda vm, context, _: context.cluster(vm).drs)
+_condition("dpm", "dpm")(lambda vm, context, _: context.cluster(vm).dpm)
+_condition("memory-reserved")(lambda vm, _, __: vm.memory_reservation_bytes > 0)
 
 
 @_condition("cpu-entitlement")
@@ -354,9 +326,7 @@ def _entitled(vm: Vm, _: Context, __: Parameters) -> Answer:
     return ", ".join(name for name, is_set in changed.items() if is_set) or False
 
 
-@_condition("vcpus-above")
-def _many_vcpus(vm: Vm, _: Context, parameters: Parameters) -> Answer:
-    return f"{vm.vcpus} vCPUs" if vm.vcpus > parameters["vcpus"] else False
+_condition("vcpus-above")(lambda vm, _, parameters: f"{vm.vcpus} vCPUs" if vm.vcpus > parameters["vcpus"] else False)
 
 
 @_condition("larger-than-target", "target")
@@ -369,24 +339,10 @@ def _too_large(vm: Vm, context: Context, _: Parameters) -> Answer:
     return f"{vm.vcpus} vCPUs, {vm.memory_bytes / 2**30:g} GiB"
 
 
-@_condition("memory-above")
-def _much_memory(vm: Vm, _: Context, parameters: Parameters) -> Answer:
-    return bool(vm.memory_bytes > parameters["tib"] * TIB)
-
-
-@_condition("powered-on")
-def _powered_on(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return vm.name not in context.off
-
-
-@_condition("template")
-def _template(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return vm.name in context.templates
-
-
-@_condition("always")
-def _always(_: Vm, __: Context, ___: Parameters) -> Answer:
-    return True
+_condition("memory-above")(lambda vm, _, parameters: bool(vm.memory_bytes > parameters["tib"] * TIB))
+_condition("powered-on")(lambda vm, context, _: vm.name not in context.off)
+_condition("template")(lambda vm, context, _: vm.name in context.templates)
+_condition("always")(lambda _, __, ___: True)
 
 
 # names
@@ -405,9 +361,7 @@ def _changes(vm: Vm, context: Context, _: Parameters) -> Answer:
     return False if new == vm.called else f"becomes {new or 'no name'}"
 
 
-@_condition("name-of-several")
-def _collides(vm: Vm, context: Context, _: Parameters) -> Answer:
-    return _any(context.same_name(vm), lambda _: True, str)
+_condition("name-of-several")(lambda vm, context, _: _any(context.same_name(vm), lambda _: True, str))
 
 
 def unknown_facts(name: str, vm: Vm, context: Context) -> Sequence[str]:
