@@ -287,7 +287,7 @@ class _Request:
             "host": vm.host,
             "power": self._power(vm),
             "verdict": _verdict(found),
-            "effort": effort.effort(vm, found).effort or effort.UNKNOWN,
+            "effort": effort.effort(vm, found) or effort.UNKNOWN,
             "findings": [
                 {
                     "rule": each.rule,

@@ -11,7 +11,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from hypertwin.documents import move as documents
@@ -22,7 +21,6 @@ Class = Literal["easy", "medium", "hard", "database"]
 CLASSES: tuple[Class, ...] = ("easy", "medium", "hard", "database")
 UNKNOWN = "not known"
 """Class of a VM with an unknown operating system and without findings."""
-SOURCE = "kubev2v/migration-planner, pkg/estimations/complexity at 6aff4ab9 (2026-08)"
 TIB = 2**40
 TIERS_TIB = (10, 20, 50)
 """Upper ends of the first three tiers of disk sizes."""
@@ -37,49 +35,22 @@ _SYSTEMS: tuple[tuple[str, int], ...] = (
 )
 _MATRIX = {1: (1, 1, 3, 3), 2: (2, 2, 3, 3), 3: (2, 2, 3, 3), 4: (4, 4, 4, 4)}
 """Score by operating system and tier of disk sizes, from small to large."""
-
+_LEAST = {"blocks": 3, "changes": 2, "note": 0}
+"""Lowest score of a VM with a finding of this severity."""
 
 CHECK_MINUTES, ENGINEERS, HOURS_PER_DAY = 60.0, 10, 8.0
 """Published time of checks after the move per VM, engineers, and hours of a working day. Classes do not change them."""
 CHECK_SOURCE = "kubev2v/migration-planner, postMigration.go of pkg/estimations at 6aff4ab9 (2026-08)"
 
 
-@dataclass(frozen=True)
-class Effort:
-    """Effort class of a VM."""
-
-    effort: Class | None
-    """Class, or None for an unknown operating system without findings."""
-    os_score: int | None
-    """Score of the operating system from 1 (easy) to 4, or None if unknown."""
-    disk_tib: float | None
-    """Size of all disks in TiB, or None if unknown."""
-    reasons: tuple[str, ...]
-    source: str = SOURCE
-
-
-def effort(vm: Vm, found: Sequence[Finding]) -> Effort:
-    """Return the effort class of a VM with its findings."""
+def effort(vm: Vm, found: Sequence[Finding]) -> Class | None:
+    """Return the effort class of a VM with its findings, or None for an unknown operating system without findings."""
     score, size = os_score(vm), _size(vm)
     tier = 0 if size is None else sum(size > most * TIB for most in TIERS_TIB)
     combined = 0 if score is None else _MATRIX[score][tier]
-    reasons = [f"operating system: {score} of 4" if score else "operating system not rated"]
-    if size is not None and tier:
-        reasons.append(f"disks of {size / TIB:.3g} TiB")
-    known = [each for each in found if each.is_known]
-    blocks, changes = (sum(each.severity == word for each in known) for word in ("blocks", "changes"))
-    if blocks:
-        combined = max(combined, 3)
-        reasons.append(f"{blocks} finding{'s' * (blocks > 1)} that block the move")
-    if changes:
-        combined = max(combined, 2)
-        reasons.append(f"{changes} change{'s' * (changes > 1)}")
-    return Effort(
-        effort=CLASSES[combined - 1] if combined else None,
-        os_score=score,
-        disk_tib=None if size is None else size / TIB,
-        reasons=tuple(reasons),
-    )
+    least = max((_LEAST[each.severity] for each in found if each.is_known), default=0)
+    combined = max(combined, least)
+    return CLASSES[combined - 1] if combined else None
 
 
 def work(classes: Iterable[str]) -> documents.Effort:

@@ -149,10 +149,6 @@ class Tool:
     """True if the tool itself powers off all VMs of a plan at its cutover, without slots."""
     warm_disks: int | None
     """Disks in parallel up to which warm moves keep their rate."""
-    plan_disks: int | None
-    """Maximum number of disks in one plan of the tool."""
-    plan_vms: int | None
-    """Number of VMs in a plan that the documentation advises."""
     large_disk_bytes: float
     """Data of a disk from which nothing else should move beside its VM."""
     snapshots: int | None
@@ -293,8 +289,6 @@ def _tool(name: str, entry: Mapping[str, Any]) -> Tool:
         slots_reason=entry["slots_reason"].strip(),
         cutover_at_once=entry.get("cutover_at_once", False),
         warm_disks=entry.get("warm_disks"),
-        plan_disks=entry.get("plan_disks"),
-        plan_vms=entry.get("plan_vms"),
         large_disk_bytes=_limit(entry, "large_disk_tb") * TB,
         snapshots=entry.get("snapshots"),
         interval_s=_limit(entry, "interval_s"),

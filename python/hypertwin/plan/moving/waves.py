@@ -108,8 +108,6 @@ class Wave:
     downtimes: tuple[Downtime, ...]
     too_long: tuple[str, ...]
     """VMs that tolerate less downtime than the slow end of theirs."""
-    plans: int
-    """Number of plans of the tool that the wave needs."""
     networks: tuple[str, ...]
     """Networks with VMs at the source and at the target after this wave, which need one broadcast domain."""
     notes: tuple[str, ...]
@@ -347,7 +345,6 @@ class _Planner:
             fits=fits,
             downtimes=off,
             too_long=tuple(each.name for each in off if each.seconds.high > _or_endless(tolerated[each.name])),
-            plans=self._plans(vms),
             networks=(),
             notes=(*transfer.notes, *self._notes(window, before, off, kind), *self._cutover_notes(vms, mode)),
         )
@@ -361,14 +358,6 @@ class _Planner:
             return []
         name = host or "An unknown host"
         return [f"{name} has {streams[host]} disks: cut over at most {slots} of a host at a time, in several plans."]
-
-    def _plans(self, vms: Sequence[MovingVm]) -> int:
-        """Return the number of plans, by the numbers of VMs and disks in a plan."""
-        disks = sum(len(each.data) for each in vms)
-        needed = [1]
-        needed += [math.ceil(len(vms) / self._tool.plan_vms)] if self._tool.plan_vms else []
-        needed += [math.ceil(disks / self._tool.plan_disks)] if self._tool.plan_disks else []
-        return max(needed)
 
     def _notes(self, window: Estimate, before: Estimate, off: Sequence[Downtime], kind: Kind) -> list[str]:
         notes = []

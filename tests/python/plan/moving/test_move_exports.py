@@ -38,7 +38,7 @@ def answers(of: Scenario) -> str:
         context = Context.of(target, of.inventory)
         for vm in of.inventory.vms:
             of_vm = findings(vm, context)
-            found.append([asdict(each) for each in (*of_vm, becomes(vm, context), effort(vm, of_vm))])
+            found.append([*map(asdict, (*of_vm, becomes(vm, context))), effort(vm, of_vm)])
     return json.dumps(found)
 
 

@@ -71,10 +71,10 @@ def test_several_figures_give_their_median_and_range() -> None:
 
 def test_limits_of_a_tool_are_those_of_its_documentation() -> None:
     mtv, converter = rates.tool("mtv"), rates.tool("hyper-v-converter")
-    assert (mtv.slots_per_host, mtv.slots_per_host_highest, mtv.plan_disks, mtv.plan_vms) == (10, 20, 500, 100)
+    assert (mtv.slots_per_host, mtv.slots_per_host_highest) == (10, 20)
     assert (mtv.total_slots("cold"), mtv.total_slots("warm"), converter.total_slots("warm")) == (None, 200, 10)
     assert (mtv.large_disk_bytes, mtv.churn_bytes, mtv.snapshots, mtv.interval_s) == (1e12, 1e11, 28, 3600)
-    assert (converter.large_disk_bytes, converter.snapshots, converter.plan_vms) == (1e12, None, None)
+    assert (converter.large_disk_bytes, converter.snapshots) == (1e12, None)
 
 
 def test_the_rate_of_a_figure_is_its_own_or_its_data_over_the_time() -> None:

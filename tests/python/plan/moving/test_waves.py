@@ -217,17 +217,6 @@ def test_more_cutovers_of_a_host_than_slots_are_said() -> None:
     assert not waves(plain, MTV, options=NO_PILOT)[0].notes
 
 
-def test_plans_of_a_tool_are_counted_by_vms_and_disks() -> None:
-    candidates = [vm(f"vm-{each:03}", used_gib=0.1, host=f"esx-{each}") for each in range(101)]
-    options = WaveOptions(pilot_vms=0, window_s=24 * HOUR)
-    assert [each.plans for each in waves(candidates, MTV, options=options)] == [2]
-    assert [each.plans for each in waves(candidates[:100], MTV, options=options)] == [1]
-    disks = tuple(Disk(GIB, 0.0) for _ in range(50))
-    wide = [Candidate(MovingVm(f"vm-{each}", f"esx-{each}", disks)) for each in range(11)]
-    assert [each.plans for each in waves(wide, MTV, options=options)] == [2]
-    assert [each.plans for each in waves(candidates, rates.tool("virt-v2v"), options=options)] == [1]
-
-
 def test_networks_on_both_sides_are_listed_until_the_last_vm_has_moved() -> None:
     candidates = [
         vm("a", networks=("blue", "red"), risk=0),
