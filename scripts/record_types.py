@@ -18,23 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ROOT / "python" / "hypertwin" / "documents"
 RECORDS = ROOT / "python" / "hypertwin" / "records"
 
-MODULES = (
-    *(
-        "benchmark",
-        "calibration",
-        "capacity",
-        "compare",
-        "diagnosis",
-        "failover",
-        "placement",
-        "plan",
-        "refresh",
-        "simulation",
-        "space",
-    ),
-    *("cost", "move", "telemetry", "measured", "vnuma"),
-)
-"""Modules of documents that answers have."""
+WITHOUT_ANSWER = {"__init__", "cache", "devices", "lab", "page", "presets", "validation"}
+"""Modules of documents that no answer has."""
 
 OWN = {
     "Point": {"answer", "replications", "scenario", "seed", "version"},
@@ -98,7 +83,8 @@ class RecordPart(Mapping[str, Any]):
 def modules() -> dict[Path, str]:
     """Every generated file and what it must contain."""
     found = {RECORDS / "__init__.pyi": PART}
-    found |= {RECORDS / f"{name}.pyi": _module(name) for name in MODULES}
+    names = {path.stem for path in DOCUMENTS.glob("*.py")} - WITHOUT_ANSWER
+    found |= {RECORDS / f"{name}.pyi": _module(name) for name in sorted(names)}
     return {path: _formatted(text) for path, text in found.items()}
 
 
