@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +151,6 @@ class Fit:
     converged: bool
     evaluations: int
     degrees_of_freedom: int
-    singular_values: tuple[float, ...] = field(default=())
 
 
 class NoValueError(Exception):
@@ -356,7 +355,6 @@ def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit
         converged=converged,
         evaluations=len(search.seen),
         degrees_of_freedom=data.measured.size - rank,
-        singular_values=tuple(float(each) for each in singular),
     )
 
 

@@ -36,8 +36,6 @@ FEW = 10
 """CPUs of a generation below which its own spread says too little."""
 FEW_ERROR = 0.20
 """Relative error, at least, of estimates by a generation with few published CPUs, or with none of the CPU's series."""
-LAST_OF_2006 = 2014
-"""Year of the newest results of the suite of 2006 here."""
 YEARS_OF_COMPILERS = 4
 """Years between two results after which compilers differ noticeably."""
 SMT_YIELD = 1.25

@@ -71,17 +71,12 @@ CALCULATED: tuple[documents.Source, ...] = (
 
 def sources(document: documents.Refresh) -> list[documents.Source]:
     """Return the origins of the numbers of a document. Those without a number are left out."""
-    used = {number: None for path in numbers(document) if (number := _match(path)) is not None}
+    used = {number: None for path in numbers(document) if (number := match(path)) is not None}
     return [CALCULATED[number] for number in sorted(used)]
 
 
-def source_of(path: str) -> documents.Source | None:
-    """Return the origin of the number at a path of the document, or None if it has none."""
-    found = _match(path)
-    return None if found is None else CALCULATED[found]
-
-
-def _match(path: str) -> int | None:
+def match(path: str) -> int | None:
+    """Return the place in `CALCULATED` of the origin of the number at a path, or None if it has none."""
     return next(
         (n for n, each in enumerate(CALCULATED) if any(_pattern(key).match(path) for key in each["keys"])), None
     )

@@ -230,10 +230,9 @@ def test_each_number_of_the_document_has_an_origin(tmp_path: Path) -> None:
     found = hypertwin.plan_refresh(
         cluster(), host_type=files, growth="20%", prices=prices, mix=True, keep="old-1", cache="off"
     ).to_dict()
-    for path in sources.numbers(found):
-        assert sources.source_of(path) is not None, path
-    said = {key for each in found["sources"] for key in each["keys"]}
-    assert {key for path in sources.numbers(found) for key in sources.source_of(path)["keys"]} == said
+    of = {path: sources.match(path) for path in sources.numbers(found)}
+    assert [path for path, place in of.items() if place is None] == []
+    assert found["sources"] == [sources.CALCULATED[place] for place in sorted(set(of.values()))]
 
 
 def test_five_hundred_small_cases_against_trying_everything(tmp_path: Path) -> None:
