@@ -57,15 +57,13 @@ function firsts(choices: readonly Choosable[]): Record<string, string> {
   return Object.fromEntries(choices.map((choice) => [choice.key, choice.initial ?? choice.options[0]?.value ?? ""]));
 }
 
-function Choices({
-  choices,
-  chosen,
-  choose,
-}: {
+interface Choosing {
   choices: readonly Choosable[];
   chosen: Record<string, string>;
   choose: (chosen: Record<string, string>) => void;
-}) {
+}
+
+function Choices({ choices, chosen, choose }: Choosing) {
   const real = choices.filter((choice) => choice.options.length > 1);
   if (!real.length) return null;
   return (

@@ -78,20 +78,16 @@ export function AxisLeft({ box, along, theme }: { box: Box; along: Along; theme:
   );
 }
 
-/** Limits as dashed lines across the box: over an axis at the left, or one below. */
-export function Limits({
-  box,
-  along,
-  lying,
-  limits,
-  theme,
-}: {
+interface Drawn {
   box: Box;
   along: Along;
   lying: boolean;
   limits: readonly { name: string; value: number; tone: Tone }[];
   theme: Theme;
-}) {
+}
+
+/** Limits as dashed lines across the box: over an axis at the left, or one below. */
+export function Limits({ box, along, lying, limits, theme }: Drawn) {
   return (
     <g>
       {limits.map((limit) => {

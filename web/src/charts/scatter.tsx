@@ -82,19 +82,15 @@ export function Scatter({ chart, hidden, width }: Props) {
   );
 }
 
-function Diagonal({
-  box,
-  x,
-  y,
-  within,
-  theme,
-}: {
+interface Band {
   box: Box;
   x: Along;
   y: Along;
   within: NonNullable<ScatterChart["diagonal"]>;
   theme: Theme;
-}) {
+}
+
+function Diagonal({ box, x, y, within, theme }: Band) {
   const steps = 40;
   const places = Array.from({ length: steps + 1 }, (_, index) =>
     x.scale.value(x.ends[0] + ((x.ends[1] - x.ends[0]) * index) / steps),

@@ -11,14 +11,7 @@ import { Made } from "./made";
 /** Sections from which on a page has a list of them. */
 const LONG = 4;
 
-export function Body({
-  page,
-  view,
-  choices,
-  panel,
-  look = "",
-  isInside = false,
-}: {
+interface Props {
   page: PageDocument;
   view: View;
   choices: ComponentChildren;
@@ -28,7 +21,9 @@ export function Body({
   look?: string;
   /** True if it is a part of a page that has its own `main`. */
   isInside?: boolean;
-}) {
+}
+
+export function Body({ page, view, choices, panel, look = "", isInside = false }: Props) {
   const Main = isInside ? "div" : "main";
   const isLong = view.sections.length >= LONG;
   return (

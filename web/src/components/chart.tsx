@@ -109,17 +109,14 @@ function sharesAxis(chart: ChartData, above: ChartData | undefined): boolean {
   return chart.type === "lines" && above?.type === "lines" && chart.sync !== undefined && chart.sync === above.sync;
 }
 
-function Plot({
-  chart,
-  told,
-  hidden,
-  width,
-}: {
+interface Drawing {
   chart: ChartData;
   told: boolean;
   hidden: ReadonlySet<string>;
   width: number;
-}) {
+}
+
+function Plot({ chart, told, hidden, width }: Drawing) {
   switch (chart.type) {
     case "lines":
       return <Lines chart={chart} told={told} hidden={hidden} width={width} />;
@@ -134,15 +131,13 @@ function Plot({
   }
 }
 
-function Legend({
-  entries,
-  hidden,
-  toggle,
-}: {
+interface Entries {
   entries: Entry[];
   hidden: ReadonlySet<string>;
   toggle: (name: string) => void;
-}) {
+}
+
+function Legend({ entries, hidden, toggle }: Entries) {
   if (!entries.length) return null;
   return (
     <ul class="legend">

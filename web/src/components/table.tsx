@@ -125,17 +125,14 @@ export function Table({ table }: { table: TableData }) {
   );
 }
 
-function Filter({
-  table,
-  column,
-  value,
-  choose,
-}: {
+interface Filtering {
   table: TableData;
   column: string;
   value: string;
   choose: (value: string) => void;
-}) {
+}
+
+function Filter({ table, column, value, choose }: Filtering) {
   const values = useMemo(() => valuesOf(table.rows, column), [table, column]);
   const name = table.columns.find((each) => each.key === column)?.name ?? column;
   if (values.length < 2) return null;
@@ -179,14 +176,11 @@ function Line({ columns, row, short }: { columns: readonly Column[]; row: Row; s
         const cell = shown(row[column.key]);
         const inside = cell.badge ? <span class={`badge ${cell.tone ?? "plain"}`}>{cell.text}</span> : cell.text;
         const classes = `${classOf(column)} ${short.has(column.key) ? "short" : ""} ${cell.tone && !cell.badge ? `tone ${cell.tone}` : ""}`;
-        return index === 0 ? (
-          <th key={column.key} scope="row" class={classes}>
+        const Tag = index === 0 ? "th" : "td";
+        return (
+          <Tag key={column.key} scope={index === 0 ? "row" : undefined} class={classes}>
             {inside}
-          </th>
-        ) : (
-          <td key={column.key} class={classes}>
-            {inside}
-          </td>
+          </Tag>
         );
       })}
     </tr>

@@ -13,16 +13,7 @@ import { isLarge } from "./scenario";
 import type { Simulator } from "./session";
 import { useLive } from "./state";
 
-export function LivePage({
-  page,
-  live,
-  view,
-  point,
-  choices,
-  top,
-  simulator,
-  isInside = false,
-}: {
+interface Props {
   page: PageDocument;
   live: Live;
   view: View;
@@ -33,7 +24,9 @@ export function LivePage({
   simulator(): Promise<Simulator>;
   /** As for `Body`. */
   isInside?: boolean;
-}) {
+}
+
+export function LivePage({ page, live, view, point, choices, top, simulator, isInside = false }: Props) {
   const state = useLive(page, point, simulator);
   const [compare, setCompare] = useState(true);
   const { shown } = state;

@@ -33,14 +33,7 @@ function entriesOf(live: Live, scenario: unknown): Entry[] {
   );
 }
 
-export function Panel({
-  live,
-  state,
-  set,
-  cards,
-  compare,
-  setCompare,
-}: {
+interface Props {
   live: Live;
   state: LiveState;
   /** What was set at the point that is changed. */
@@ -49,7 +42,9 @@ export function Panel({
   cards: readonly Card[];
   compare: boolean;
   setCompare(on: boolean): void;
-}) {
+}
+
+export function Panel({ live, state, set, cards, compare, setCompare }: Props) {
   const { changes, original, scenario, shown } = state;
   const entries = useMemo(() => entriesOf(live, original), [live, original]);
   const [chosen, setChosen] = useState(entries[0]?.path ?? "");

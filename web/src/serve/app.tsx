@@ -80,22 +80,15 @@ export function App() {
 
 const newest = (a: Run, b: Run) => b.created - a.created || (a.id < b.id ? 1 : -1);
 
-function View({
-  folder,
-  schema,
-  offers,
-  route,
-  runs,
-  drafts,
-  setDrafts,
-  reload,
-}: Loaded & {
+interface Shown extends Loaded {
   route: string[];
   runs: Run[];
   drafts: Record<string, Draft>;
   setDrafts: (change: (before: Record<string, Draft>) => Record<string, Draft>) => void;
   reload: () => Promise<void>;
-}) {
+}
+
+function View({ folder, schema, offers, route, runs, drafts, setDrafts, reload }: Shown) {
   const [place, name = ""] = route;
   if (place === "scenario")
     return (

@@ -6,19 +6,15 @@ import { ask, said, TAB, type Offer, type Option, type Run } from "./api";
 
 type Given = Record<string, string | boolean>;
 
-export function Questions({
-  offers,
-  file,
-  text,
-  canonical,
-  isWrong,
-}: {
+interface Props {
   offers: Offer[];
   file: string;
   text: string;
   canonical: Record<string, unknown> | null;
   isWrong: boolean;
-}) {
+}
+
+export function Questions({ offers, file, text, canonical, isWrong }: Props) {
   const [command, setCommand] = useState(offers[0]?.command ?? "");
   const [given, setGiven] = useState<Record<string, Given>>({});
   const [keep, setKeep] = useState(false);
@@ -105,17 +101,14 @@ function asked(option: Option, value: string | boolean | undefined): [string, un
   return [[option.name, option.is_repeated ? lines : lines[0]]];
 }
 
-function Input({
-  option,
-  value,
-  set,
-  canonical,
-}: {
+interface Field {
   option: Option;
   value: string | boolean | undefined;
   set: (name: string, value: string | boolean) => void;
   canonical: Record<string, unknown> | null;
-}) {
+}
+
+function Input({ option, value, set, canonical }: Field) {
   const id = useId();
   const names = offered(option, canonical);
   const shared = { id, "aria-describedby": `${id}-help`, required: option.is_required };

@@ -29,19 +29,14 @@ const COLOURS = HighlightStyle.define([
   { tag: [tags.meta, tags.keyword, tags.labelName], color: "var(--warn)" },
 ]);
 
-export function Editor({
-  name,
-  text,
-  mistakes,
-  change,
-  isReadOnly,
-}: {
+interface Props {
   name: string;
   text: string;
   mistakes: Mistake[];
   change: (text: string) => void;
-  isReadOnly: boolean;
-}) {
+}
+
+export function Editor({ name, text, mistakes, change }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const latest = useRef(change);
@@ -71,7 +66,6 @@ export function Editor({
           LOOK,
           syntaxHighlighting(COLOURS),
           keymap.of([...defaultKeymap, ...historyKeymap]), // without Tab, which moves on to the next element
-          EditorState.readOnly.of(isReadOnly),
           EditorView.contentAttributes.of({ "aria-label": `YAML of ${name}` }),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged) return;

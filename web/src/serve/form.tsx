@@ -26,24 +26,18 @@ interface Form {
   mistakes: Mistake[];
   set: (path: Path, value: unknown) => void;
   rename: (path: Path, name: string) => void;
-  isReadOnly: boolean;
 }
 
 const Context = createContext<Form>(null as unknown as Form);
 
-export function ScenarioForm({
-  schema,
-  text,
-  change,
-  mistakes,
-  isReadOnly,
-}: {
+interface Props {
   schema: Schema;
   text: string;
   change: (text: string) => void;
   mistakes: Mistake[];
-  isReadOnly: boolean;
-}) {
+}
+
+export function ScenarioForm({ schema, text, change, mistakes }: Props) {
   const { data, error } = useMemo(() => parsed(text), [text]);
   if (error) return <p class="failed">The form needs valid YAML. Correct it on the YAML tab: {error}</p>;
   const form: Form = {
@@ -52,14 +46,13 @@ export function ScenarioForm({
     mistakes,
     set: (path, value) => change(withValue(text, path, value)),
     rename: (path, name) => change(renamed(text, path, name)),
-    isReadOnly,
   };
   const all = Object.keys(schema.properties ?? {});
   const sections = [...FIRST, ...all.filter((key) => !FIRST.includes(key) && kindAt(schema, key) !== "value")];
   const plain = all.filter((key) => kindAt(schema, key) === "value");
   return (
     <Context.Provider value={form}>
-      <fieldset class="form" disabled={isReadOnly}>
+      <fieldset class="form">
         <legend class="unseen">Scenario</legend>
         <div class="fields">
           {plain.map((key) => (

@@ -21,21 +21,16 @@ export interface Draft {
   sha256: string | null;
 }
 
-export function ScenarioView({
-  name,
-  schema,
-  offers,
-  isReadOnly,
-  draft,
-  keep,
-}: {
+interface Props {
   name: string;
   schema: Schema;
   offers: Offer[];
   isReadOnly: boolean;
   draft: Draft | undefined;
   keep: (name: string, change: (before: Draft | undefined) => Draft) => void;
-}) {
+}
+
+export function ScenarioView({ name, schema, offers, isReadOnly, draft, keep }: Props) {
   const [checked, setChecked] = useState<Checked>({ mistakes: [], readings: [], canonical: null });
   const [tab, setTab] = useState<Tab>("Form");
   const [note, setNote] = useState("");
@@ -134,18 +129,12 @@ export function ScenarioView({
         {tab === "Form" && (
           <>
             <Unplaced checked={checked} />
-            <ScenarioForm
-              schema={schema}
-              text={draft.text}
-              change={change}
-              mistakes={checked.mistakes}
-              isReadOnly={false}
-            />
+            <ScenarioForm schema={schema} text={draft.text} change={change} mistakes={checked.mistakes} />
           </>
         )}
         {tab === "YAML" && (
           <>
-            <Editor name={name} text={draft.text} change={change} mistakes={checked.mistakes} isReadOnly={false} />
+            <Editor name={name} text={draft.text} change={change} mistakes={checked.mistakes} />
             <All checked={checked} />
           </>
         )}

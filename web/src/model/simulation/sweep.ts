@@ -52,6 +52,14 @@ interface Wanted {
 
 const host = (word: string, ofPoint: (point: Point) => Figure): Read => ({ word, path: "hosts.*.usage_pct", ofPoint });
 
+/** A figure of a VM that is at hand under its own key, with its half-width. */
+const plain = (word: string, key: "throughput_per_s" | "ready_pct" | "costop_pct" | "guest_cpu_pct"): Read => ({
+  word,
+  path: key,
+  value: (vm) => vm[key],
+  half: (vm) => vm[`${key}_ci95`],
+});
+
 const FULLEST = "most loaded host";
 
 /** A figure of all pools of a point. */
@@ -100,14 +108,7 @@ const CHARTS: Wanted[] = [
     title: "Throughput",
     text: "Transactions completed per second.",
     unit: "1/s",
-    reads: [
-      {
-        word: "throughput",
-        path: "throughput_per_s",
-        value: (vm) => vm.throughput_per_s,
-        half: (vm) => vm.throughput_per_s_ci95,
-      },
-    ],
+    reads: [plain("throughput", "throughput_per_s")],
   },
   {
     id: "ready-costop",
@@ -115,10 +116,7 @@ const CHARTS: Wanted[] = [
     text: "Ready: a vCPU waits for a logical CPU. Co-stop: it waits for its siblings. Per vCPU.",
     unit: "%",
     least: 0.1,
-    reads: [
-      { word: "ready", path: "ready_pct", value: (vm) => vm.ready_pct, half: (vm) => vm.ready_pct_ci95 },
-      { word: "co-stop", path: "costop_pct", value: (vm) => vm.costop_pct, half: (vm) => vm.costop_pct_ci95 },
-    ],
+    reads: [plain("ready", "ready_pct"), plain("co-stop", "costop_pct")],
   },
   {
     id: "cpu",
@@ -127,12 +125,7 @@ const CHARTS: Wanted[] = [
     unit: "%",
     top: 100,
     reads: [
-      {
-        word: "guest CPU",
-        path: "guest_cpu_pct",
-        value: (vm) => vm.guest_cpu_pct,
-        half: (vm) => vm.guest_cpu_pct_ci95,
-      },
+      plain("guest CPU", "guest_cpu_pct"),
       host("host usage", meanUsage),
       host(FULLEST, (point) => (Object.keys(point.hosts).length > 1 ? fullest(point)?.[1].usage_pct : null)),
     ],

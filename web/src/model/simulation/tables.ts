@@ -1,7 +1,7 @@
 /** Tables of a simulation: groups, VMs, hosts, stations and pools of a point, and all points of a sweep. */
 
-import { tabled } from "../columns";
-import type { Cell, Column, Row, Section, Table } from "../view";
+import { badges, figures, tabled, words } from "../columns";
+import type { Cell, Column, Section, Table } from "../view";
 import { type Beside, type Figure, type MeasuredVm, metric, type Metric } from "./beside";
 import type { Cluster, ErrorInterval, Host, Point, Pool, Sign, Space, Station, Vm } from "./document";
 import {
@@ -27,6 +27,9 @@ interface Reading<T> {
   value: (entity: T) => unknown;
   half?: (entity: T) => Figure;
 }
+
+/** A column beside those of figures, and its cell by the name in a row. */
+type Pair = readonly [Column, (name: string) => Cell];
 
 /** Columns of figures that are at hand under their own keys, with the half-widths of those that have any. */
 const plain = <T extends object>(...keys: (keyof T & string)[]): Reading<T>[] =>
@@ -154,7 +157,7 @@ function table<T>(
   names: readonly string[],
   read: (name: string) => T,
   readings: readonly Reading<T>[],
-  more: { columns: Column[]; cells: (name: string) => Row } = { columns: [], cells: () => ({}) },
+  more: readonly Pair[] = [],
   errors: (name: string) => Record<string, ErrorInterval> | undefined = () => undefined,
 ): Table {
   const happens = (reading: Reading<T>) =>
@@ -170,8 +173,8 @@ function table<T>(
     id,
     caption,
     columns: [
-      { key: "name", name: "name", kind: "words" },
-      ...more.columns,
+      words("name", "name"),
+      ...more.map(([column]) => column),
       ...kept.map((reading): Column => {
         const found = metric(metrics, of, reading.key);
         const unit = reading.unit ?? found?.unit;
@@ -187,7 +190,7 @@ function table<T>(
     ],
     rows: names.map((name) => ({
       name,
-      ...more.cells(name),
+      ...Object.fromEntries(more.map(([{ key }, of]) => [key, of(name)])),
       ...Object.fromEntries(
         kept.map((reading) => [reading.key, cell(reading, read(name), errors(name)?.[reading.key])]),
       ),
@@ -278,28 +281,13 @@ export function pointTables(
   const isGrouped = vms.length > Object.keys(found).length;
   const hasHosts = vms.some((vm) => vm.host);
   const hasClusters = Object.keys(clusters(point)).length > 0;
-  const counts = {
-    columns: [{ key: "count", name: "VMs", kind: "number" } as Column],
-    cells: (name: string) => ({ count: found[name]!.count ?? 1 }),
-  };
-  const places = {
-    columns: [
-      ...(isGrouped ? [{ key: "group", name: "group", kind: "words" } as Column] : []),
-      ...(hasHosts ? [{ key: "host", name: "host", kind: "words" } as Column] : []),
-      ...(hasClusters ? [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column] : []),
-    ],
-    cells: (name: string) => ({
-      ...(isGrouped ? { group: of.get(name) ?? "" } : {}),
-      ...(hasHosts ? { host: point.vms[name]!.host ?? "" } : {}),
-      ...(hasClusters ? { cluster: point.vms[name]!.cluster ?? "" } : {}),
-    }),
-  };
-  const inClusters = hasClusters
-    ? {
-        columns: [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column],
-        cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }),
-      }
-    : { columns: [], cells: () => ({}) };
+  const inClusters = (entities: Record<string, { cluster?: string | null }>): Pair[] =>
+    hasClusters ? [[words("cluster", "cluster", { secondary: true }), (name) => entities[name]!.cluster ?? ""]] : [];
+  const places: Pair[] = [
+    ...(isGrouped ? [[words("group", "group"), (name) => of.get(name) ?? ""] satisfies Pair] : []),
+    ...(hasHosts ? [[words("host", "host"), (name) => point.vms[name]!.host ?? ""] satisfies Pair] : []),
+    ...inClusters(point.vms),
+  ];
   const hostTable = table(
     metrics,
     "host",
@@ -308,7 +296,7 @@ export function pointTables(
     worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct),
     (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }),
     withoutGuess(point, OF_HOST),
-    inClusters,
+    inClusters(point.hosts),
     (name) => point.model_error?.hosts[name],
   );
   const vmTable = table(
@@ -333,13 +321,13 @@ export function pointTables(
             bySeverity(found, judged(point).groups),
             (name) => found[name]!,
             vmReadings(vms),
-            counts,
+            [[figures("count", "VMs"), (name) => found[name]!.count ?? 1]],
             (name) => point.model_error?.groups[name],
           ),
         ]
       : []),
-    { ...vmTable, filters: places.columns.map((column) => column.key) },
-    { ...hostTable, filters: inClusters.columns.map((column) => column.key) },
+    { ...vmTable, filters: places.map(([column]) => column.key) },
+    { ...hostTable, filters: hasClusters ? ["cluster"] : [] },
   ];
   const stations = point.storage ?? {};
   if (Object.keys(stations).length)
@@ -398,48 +386,37 @@ export function pointsTable(points: readonly Point[], metrics: readonly Metric[]
     of: (point: Point) => known(point.clusters?.[name]?.fullest_host_pct),
   }));
   const hosts = ofClusters.length ? ofClusters : [fullest];
+  const usage = metric(metrics, "host", "usage_pct");
+  const at = (row: string) => rows[Number(row)]!;
+  const steadiness = (row: string): Cell => {
+    const { steady, verdict } = at(row).point;
+    if (steady) return { tone: "good", text: "yes" };
+    return { tone: "warn", text: verdict?.steady === "not-known" ? "not known" : "no" };
+  };
   const all = table(
     metrics,
     "group",
     "points",
     "Every point and group of the sweep",
     rows.map((_, index) => String(index)),
-    (index) => rows[Number(index)]!.vm,
+    (row) => at(row).vm,
     vmReadings(rows.map((row) => row.vm)),
-    {
-      columns: [
-        ...paths.map((path): Column => ({
-          key: column(path),
-          name: shortPath(path, paths),
-          text: path,
-          kind: isNumber(path) ? "number" : "words",
-        })),
-        ...hosts.map(({ key, name }): Column => ({
-          key,
-          name,
-          unit: "%",
-          kind: "number",
-          ...(metric(metrics, "host", "usage_pct") ? { text: metric(metrics, "host", "usage_pct")!.text } : {}),
-        })),
-        ...(points.every((point) => point.steady) ? [] : [{ key: "steady", name: "steady", kind: "badge" } as Column]),
-      ],
-      cells: (index) => {
-        const { point } = rows[Number(index)]!;
-        return {
-          ...Object.fromEntries(
-            paths.map((path) => [
-              column(path),
-              isNumber(path) ? (point.set[path] as number) : valueText(point.set[path]),
-            ]),
-          ),
-          ...Object.fromEntries(hosts.map(({ key, of }) => [key, of(point)])),
-          steady: point.steady
-            ? { tone: "good", text: "yes" }
-            : { tone: "warn", text: point.verdict?.steady === "not-known" ? "not known" : "no" },
-        };
-      },
-    },
-    (index) => rows[Number(index)]!.point.model_error?.groups[rows[Number(index)]!.group],
+    [
+      ...paths.map((path): Pair =>
+        isNumber(path)
+          ? [
+              figures(column(path), shortPath(path, paths), "", { text: path }),
+              (row) => at(row).point.set[path] as number,
+            ]
+          : [words(column(path), shortPath(path, paths), { text: path }), (row) => valueText(at(row).point.set[path])],
+      ),
+      ...hosts.map(({ key, name, of }): Pair => [
+        figures(key, name, "%", usage && { text: usage.text }),
+        (row) => of(at(row).point),
+      ]),
+      ...(points.every((point) => point.steady) ? [] : [[badges("steady", "steady"), steadiness] satisfies Pair]),
+    ],
+    (row) => at(row).point.model_error?.groups[at(row).group],
   );
   // a name in a row stands for its group here; the swept values come first
   const [name, ...others] = all.columns;
@@ -466,11 +443,11 @@ export function definitions(metrics: readonly Metric[]): Section[] {
           id: "definitions-table",
           caption: "Definitions, and names in other tools",
           columns: [
-            { key: "name", name: "figure", kind: "words" },
-            { key: "unit", name: "unit", kind: "words" },
-            { key: "text", name: "definition", kind: "words" },
-            { key: "key", name: "key in JSON and CSV", kind: "words", secondary: true },
-            ...tools.map((tool): Column => ({ key: tool, name: tool, kind: "words", secondary: true })),
+            words("name", "figure"),
+            words("unit", "unit"),
+            words("text", "definition"),
+            words("key", "key in JSON and CSV", { secondary: true }),
+            ...tools.map((tool) => words(tool, tool, { secondary: true })),
           ],
           rows: metrics.map((each) => ({
             name: each.name,
