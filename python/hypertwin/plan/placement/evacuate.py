@@ -3,7 +3,7 @@
 All VMs leave the host with the fewest moves. The other hosts keep their limits and rules, but existing violations are
 allowed: a host above its limits can keep its load. Rules already broken by VMs of other hosts are ignored. A should
 rule is dropped if no VM could leave otherwise. The report says whether the other hosts tolerate a failure during the
-maintenance. A plan requires this tolerance only on request.
+maintenance. A plan does not require this tolerance.
 
 Rolling maintenance starts with the least loaded host. With a way back, each VM returns, so the final placement equals
 the current one. The order of hosts then does not change the number of moves. Without a way back, VMs go to hosts that
@@ -58,20 +58,15 @@ def host_named(problem: Problem, name: str) -> int:
         labels = [host.label for host in problem.hosts]
         if labels.count(name) == 1:
             return labels.index(name)
-        listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-        fail("unknown-reference", "host", name, f"a host of cluster {problem.cluster}: {listed}", "name one of these")
+        allowed = f"a host of cluster {problem.cluster}: {some(names, 12)}"
+        fail("unknown-reference", "host", name, allowed, "name one of these")
     return names.index(name)
 
 
-def evacuate(
-    problem: Problem, migrations: Migrations, host: int, failures: Failures = (), *, safe: bool = False
-) -> Evacuation:
-    """Evacuate a host. With `safe`, the other hosts must tolerate failures during the maintenance.
-
-    Without `safe`, the report only mentions failures that are not tolerated.
-    """
+def evacuate(problem: Problem, migrations: Migrations, host: int, failures: Failures = ()) -> Evacuation:
+    """Evacuate a host. The report mentions failures that the other hosts do not tolerate during the maintenance."""
     name = problem.hosts[host].name
-    made_empty = _emptied(problem, host, _of_others(failures, host) if safe else ())
+    made_empty = _emptied(problem, host)
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
     notes = [*already_wrong(problem, eased, made_empty.given_up), *_appliances(migrations, name)]
     notes += [
@@ -91,9 +86,7 @@ def evacuate(
     return Evacuation(found, made, feasible, stays, left.certificates, left.outcomes, tuple(notes))
 
 
-def rolling(
-    problem: Problem, migrations: Migrations, failures: Failures = (), *, safe: bool = False, back: bool = True
-) -> Evacuation:
+def rolling(problem: Problem, migrations: Migrations, failures: Failures = (), *, back: bool = True) -> Evacuation:
     """Evacuate each host in turn. With `back`, VMs return before the next evacuation."""
     place = problem.at.copy()
     total = _Total(problem)
@@ -101,10 +94,9 @@ def rolling(
     fresh: list[int] = []
     for host in _emptiest_first(problem):
         name = problem.hosts[host].name
-        required = _of_others(failures, host) if safe else ()
         now = replace(problem, at=place)
         only = None if back or not fresh else fresh
-        made_empty = _emptied(now, host, required, only=only)
+        made_empty = _emptied(now, host, only=only)
         found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
         total.notes += _appliances(migrations, name)
         if found.place is None or stays:
@@ -220,9 +212,7 @@ class _Emptied:
         return tuple((self.problem.vms[vm].name, why) for vm, why in self.stuck)
 
 
-def _emptied(
-    problem: Problem, host: int, failures: Sequence[tuple[int, ...]], *, only: Sequence[int] | None = None
-) -> _Emptied:
+def _emptied(problem: Problem, host: int, *, only: Sequence[int] | None = None) -> _Emptied:
     """Return the fewest moves that evacuate a host. If possible, its VMs go to hosts in `only`."""
     place = problem.at
     stuck = _stuck(problem, host)
@@ -241,19 +231,19 @@ def _emptied(
     leaves = (place == host) & ~fits[:, host]
     rooms = np.maximum(problem.rooms, problem.loads(place))
     rules = tuple(rule for rule in problem.rules if holds(rule, place) or _concerns(rule.vms, leaves, kept))
-    failover = problem.failover if failures else np.maximum(problem.failover, rooms)
+    failover = np.maximum(problem.failover, rooms)
     eased = replace(problem, fits=fits, rooms=rooms, failover=failover, rules=rules)
     if only is not None:
         narrow = fits.copy()
         narrow[np.ix_(leaves, [each not in only for each in range(len(problem.hosts))])] = False
-        found = fewest_moves(replace(eased, fits=narrow), failures)
+        found = fewest_moves(replace(eased, fits=narrow), ())
         if found.place is not None:
             return _Emptied(found, tuple(stuck), eased, tuple(sorted(wishes)))
-    found = fewest_moves(eased, failures)
+    found = fewest_moves(eased, ())
     if found.place is None:
         more = {rule.name for rule in rules if not rule.mandatory}
         freed_of_all = eased.without_rules(more)
-        again = fewest_moves(freed_of_all, failures) if more else found
+        again = fewest_moves(freed_of_all, ()) if more else found
         if again.place is not None:
             place = again.place
             broken = {rule.name for rule in rules if not rule.mandatory and not holds(rule, place)}
@@ -329,10 +319,6 @@ def _cannot_be_emptied(name: str, found: Found, stays: Sequence[tuple[str, str]]
 def _emptiest_first(problem: Problem) -> list[int]:
     counts = np.bincount(problem.at[problem.at != NOWHERE], minlength=len(problem.hosts))
     return sorted(range(len(problem.hosts)), key=lambda host: (int(counts[host]), host))
-
-
-def _of_others(failures: Failures, host: int) -> list[tuple[int, ...]]:
-    return [failed for _, failed in failures if host not in failed]
 
 
 def _nothing(place: Ints) -> Order:

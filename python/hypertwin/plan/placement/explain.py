@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypertwin import naming
 from hypertwin.documents.placement import Explanation
 from hypertwin.errors import fail
+from hypertwin.metrics.words import some
 from hypertwin.plan.placement.lacking import amount
 from hypertwin.plan.placement.problem import NOWHERE, SLACK, Floats, Ints, Problem, Rule, holds
 from hypertwin.plan.placement.restart import Restarts
@@ -45,7 +46,7 @@ def vm_named(problem: Problem, name: str) -> int:
     if labels.count(name) == 1:
         return labels.index(name)
     hint = naming.hint(name, names, "storage appliances and VMs of other clusters are not planned")
-    allowed = f"a VM of cluster {problem.cluster}: {_some(names, 12)}"
+    allowed = f"a VM of cluster {problem.cluster}: {some(names, 12)}"
     return fail("unknown-reference", "why", name, allowed, hint)
 
 
@@ -110,10 +111,10 @@ def _kept(problem: Problem, rule: Rule, vm: int, place: Ints) -> str:
     name = _called(rule)
     others = [problem.vms[other].called for other in rule.vms if other != vm and place[other] != NOWHERE]
     if rule.kind in ("run-on", "not-on"):
-        hosts = _some([problem.hosts[host].name for host in rule.hosts])
+        hosts = some([problem.hosts[host].name for host in rule.hosts])
         return f"{name}: {'only' if rule.kind == 'run-on' else 'not'} on {hosts}"
     together = "together with" if rule.kind == "keep-together" else "apart from"
-    return f"{name}: {together} {_some(others) or 'others'}"
+    return f"{name}: {together} {some(others) or 'others'}"
 
 
 def _against(
@@ -175,7 +176,3 @@ def _lacks(problem: Problem, over: Floats) -> str:
 def _called(rule: Rule) -> str:
     """Return the name of a rule, or of the policy that adds it."""
     return f"policy {rule.policy}" if rule.policy else f"rule {rule.name}"
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -27,6 +27,7 @@ import numpy as np
 from hypertwin import naming
 from hypertwin.errors import fail
 from hypertwin.language import Host, Vm
+from hypertwin.metrics.words import some
 from hypertwin.plan.capacity import demand
 from hypertwin.plan.capacity.limits import percent
 from hypertwin.plan.placement.problem import Bools, Floats, Ints, Problem, Rule
@@ -127,11 +128,11 @@ def _numa(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) ->
             texts.append(f"{of.called}, {of.vcpus} vCPUs, divides evenly on none of its hosts: not applied")
     for hosts, vms in rules.items():
         names = [problem.vms[vm].name for vm in vms]
-        called = _some([problem.vms[vm].called for vm in vms])
+        called = some([problem.vms[vm].called for vm in vms], 4)
         rule = Rule(f"numa: {called}", "run-on", tuple(vms), hosts, mandatory=False, policy="numa")
         why_not = _in_the_way(problem, rule)
         if why_not is None:
-            problem = _with_rules(problem, [rule])
+            problem = replace(problem, rules=(*problem.rules, rule))
             texts.append(f"{called}: {of_vm[names[0]]}")
         else:
             texts.append(f"{called}: not applied, as {why_not}")
@@ -144,7 +145,7 @@ def _in_the_way(problem: Problem, rule: Rule) -> str | None:
     vms, hosts = list(rule.vms), list(rule.hosts)
     if (problem.sizes[vms].sum(axis=0) > problem.rooms[hosts].sum(axis=0)).any():
         return "the hosts that suit them have no room for all of them"
-    allowed = _with_rules(problem, [rule]).allowed
+    allowed = replace(problem, rules=(*problem.rules, rule)).allowed
     for other in problem.rules:
         about = list(other.vms)
         if set(about).isdisjoint(vms):
@@ -194,14 +195,18 @@ def _monsters_apart(problem: Problem, scenario: Scenario, groups: Sequence[str] 
         else:
             without.append(problem.vms[vm].called)
     if without:
-        texts.append(f"not applied to {_some(without)}: too few hosts")
+        texts.append(f"not applied to {some(without, 4)}: too few hosts")
     if len(apart) < 2:
         return Decided(problem, texts, {})
     names = [problem.vms[vm].name for vm in sorted(apart)]
     rule = Rule("separate-large-vms", "keep-apart", tuple(sorted(apart)), mandatory=False, policy="separate-large-vms")
-    called = _some([problem.vms[vm].called for vm in sorted(apart)])
+    called = some([problem.vms[vm].called for vm in sorted(apart)], 4)
     texts.insert(0, f"{called} are on different hosts: each takes more than half of a host")
-    return Decided(_with_rules(problem, [rule]), texts, dict.fromkeys(names, "not on a host with another monster"))
+    return Decided(
+        replace(problem, rules=(*problem.rules, rule)),
+        texts,
+        dict.fromkeys(names, "not on a host with another monster"),
+    )
 
 
 def _shares(problem: Problem) -> Floats:
@@ -304,7 +309,9 @@ def _one_vcpu_per_core(problem: Problem, scenario: Scenario, groups: Sequence[st
         failover=np.column_stack([problem.failover, room]),
     )
     names = [problem.vms[vm].name for vm in chosen]
-    texts = [f"{_some(names)}: {cores.sum():.0f} vCPUs of {room.sum():.0f} physical cores; hyper-threads do not count"]
+    texts = [
+        f"{some(names, 4)}: {cores.sum():.0f} vCPUs of {room.sum():.0f} physical cores; hyper-threads do not count"
+    ]
     return Decided(with_cores, texts, dict.fromkeys(names, "each vCPU has a physical core"))
 
 
@@ -344,20 +351,10 @@ def _chosen(problem: Problem, groups: Sequence[str] | None) -> list[int]:
         if not those:
             names = sorted({vm.group for vm in problem.vms})
             hint = naming.hint(glob, names, "a * stands for any characters")
-            allowed = f"VMs or groups of VMs of cluster {problem.cluster}: {_some(names, 12)}"
+            allowed = f"VMs or groups of VMs of cluster {problem.cluster}: {some(names, 12)}"
             fail("unknown-reference", "policy", glob, allowed, hint)
         found |= those
     return sorted(found)
-
-
-def _with_rules(problem: Problem, rules: Sequence[Rule]) -> Problem:
-    return replace(problem, rules=(*problem.rules, *rules)) if rules else problem
-
-
-def _some(names: Sequence[str], most: int = 4) -> str:
-    """Return some names, and the number of further names."""
-    said = ", ".join(names[:most])
-    return said if len(names) <= most else f"{said} and {len(names) - most} more"
 
 
 POLICIES: Mapping[str, Policy] = {
