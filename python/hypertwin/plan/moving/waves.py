@@ -2,7 +2,7 @@
 
 | rule | consequence |
 |---|---|
-| VMs that belong together | tag, rule, or folder if asked: one unit, never divided |
+| VMs that belong together | tag or rule: one unit, never divided |
 | pilot | the first wave, with few VMs of the lowest risk |
 | order | rising risk, then restart priority, networks, folder and name |
 | mode | warm if the tool has it and a VM of the unit tolerates less downtime than a cold wave takes, else cold |
@@ -63,8 +63,6 @@ class WaveOptions:
     """Length of a maintenance window."""
     together: tuple[str, ...] = ()
     """Patterns of tags, such as `app-*`. VMs with the same tag that matches a pattern move in one wave."""
-    folders: bool = False
-    """VMs of the same folder move in one wave."""
     pilot_vms: int = 10
     """Maximum number of VMs of the pilot, or 0 for no pilot."""
     max_vms: int | None = None
@@ -171,7 +169,7 @@ def units(
 
 
 def _together(candidates: Sequence[Candidate], options: WaveOptions) -> list[list[Candidate]]:
-    """Return the connected sets of VMs that share a group, a matching tag, or a folder."""
+    """Return the connected sets of VMs that share a group or a matching tag."""
     root = {each.vm.name: each.vm.name for each in candidates}
 
     def top(name: str) -> str:
@@ -192,9 +190,7 @@ def _together(candidates: Sequence[Candidate], options: WaveOptions) -> list[lis
 
 def _keys(candidate: Candidate, options: WaveOptions) -> list[tuple[str, str]]:
     tags = [tag for tag in candidate.tags if any(fnmatchcase(tag, pattern) for pattern in options.together)]
-    folder = [candidate.folder] if options.folders and candidate.folder else []
-    kinds = (("group", candidate.groups), ("tag", tags), ("folder", folder))
-    return [(kind, name) for kind, names in kinds for name in names]
+    return [(kind, name) for kind, names in (("group", candidate.groups), ("tag", tags)) for name in names]
 
 
 def _unit(members: Sequence[Candidate], tool: Tool, limits: Limits) -> Unit:
@@ -331,7 +327,11 @@ class _Planner:
         window, off = cutover(vms, tool, self._limits, mode=mode, interval_s=self._options.interval_s)
         before = ZERO if mode == "cold" else transfer.seconds
         fits = _within(window.high, self._options.window_s) and _within(before.high, self._max_before)
-        tolerated = {each.vm.name: each.max_downtime_s for unit in chosen for each in unit.candidates}
+        tolerated = {
+            each.vm.name: math.inf if each.max_downtime_s is None else each.max_downtime_s
+            for unit in chosen
+            for each in unit.candidates
+        }
         return Wave(
             number=number,
             kind=kind,
@@ -344,7 +344,7 @@ class _Planner:
             window=window,
             fits=fits,
             downtimes=off,
-            too_long=tuple(each.name for each in off if each.seconds.high > _or_endless(tolerated[each.name])),
+            too_long=tuple(each.name for each in off if each.seconds.high > tolerated[each.name]),
             networks=(),
             notes=(*transfer.notes, *self._notes(window, before, off, kind), *self._cutover_notes(vms, mode)),
         )
@@ -385,10 +385,6 @@ def _vms(chosen: Iterable[Unit]) -> list[MovingVm]:
 
 def _within(seconds: float, limit: float) -> bool:
     return seconds <= limit * (1 + ROUNDING)
-
-
-def _or_endless(seconds: float | None) -> float:
-    return math.inf if seconds is None else seconds
 
 
 def _hours(seconds: float) -> str:

@@ -118,7 +118,7 @@ def test_rising_risk_then_priority_then_networks() -> None:
     assert names(waves(candidates[::-1], MTV, options=options)) == [("d",), ("c",), ("b",), ("a",)]
 
 
-def test_groups_tags_and_folders_keep_vms_together() -> None:
+def test_groups_and_tags_keep_vms_together() -> None:
     one = WaveOptions(pilot_vms=0, max_vms=1)
     candidates = [
         vm("a", groups=("rule-1",)),
@@ -133,13 +133,11 @@ def test_groups_tags_and_folders_keep_vms_together() -> None:
 
     assert together() == [("a", "b"), ("e",), ("c",), ("d",)]
     assert together(together=("app-*",)) == [("a", "b", "c"), ("e",), ("d",)]
-    assert together(folders=True) == [("a", "b"), ("e",), ("c", "d")]
-    assert together(folders=True, together=("app-*",)) == [("a", "b", "c", "d"), ("e",)]
 
 
-def test_a_folder_and_a_group_of_one_name_are_not_one() -> None:
-    candidates = [vm("a", groups=("x",)), vm("b", folder="x"), vm("c", tags=("x",))]
-    assert len(units(candidates, MTV, options=WaveOptions(folders=True, together=("*",)))) == 3
+def test_a_tag_and_a_group_of_one_name_are_not_one() -> None:
+    candidates = [vm("a", groups=("x",)), vm("c", tags=("x",))]
+    assert len(units(candidates, MTV, options=WaveOptions(together=("*",)))) == 2
 
 
 def test_a_unit_that_fits_no_window_is_alone_and_says_so() -> None:
