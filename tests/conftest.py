@@ -90,11 +90,12 @@ def commands() -> Iterator[Server]:
 def cli(commands: Server, tmp_path: Path) -> Cli:
     """Run `hypertwin ARGUMENTS...` in an empty folder or `at` another, stdout and stderr apart, without a terminal.
 
-    The test fails and shows stderr at a traceback, if the exit code is not `exits`, or if an error printed a result.
+    The test fails and shows stderr at a traceback, if the exit code is not `exits`, or if an error printed a result. It
+    also fails unless stderr is what a success `says`.
     """
 
     def run(
-        *arguments: object, at: Path = tmp_path, exits: int | None = None, **options: object
+        *arguments: object, at: Path = tmp_path, exits: int | None = None, says: str | None = None, **options: object
     ) -> subprocess.CompletedProcess[str]:
         words = [str(each) for each in arguments]
         if options:
@@ -105,6 +106,7 @@ def cli(commands: Server, tmp_path: Path) -> Cli:
         assert exits in (None, done.returncode), done.stderr
         assert "Traceback" not in done.stderr, done.stderr
         assert exits != 2 or not done.stdout, done.stdout
+        assert says is None or (done.returncode, done.stderr) == (0, says)
         return done  # type: ignore[no-any-return]
 
     return run

@@ -13,8 +13,7 @@ NAMES = example.names()
 
 
 def test_the_list_has_every_example_with_a_line_that_says_what_it_shows(cli):
-    done = cli("examples")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = cli("examples", says="")
     listed = dict(line.split(maxsplit=1) for line in done.stdout.splitlines()[1:])
     assert listed == {name: example.find(name).description for name in NAMES}
     assert len(NAMES) >= 5

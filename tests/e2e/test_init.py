@@ -105,8 +105,7 @@ def test_the_commands_in_its_comments_run(cli, tmp_path):
 
 
 def test_it_is_printed(cli, tmp_path):
-    done = cli("init", "-", "--hosts", "1")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = cli("init", "-", "--hosts", "1", says="")
     assert done.stdout == starter.text(starter.hypervisor("esxi"), 1, Storage.none, "cluster", "cluster.yaml")
     assert not list(tmp_path.iterdir())
 

@@ -24,8 +24,7 @@ SWEEP = ("--sweep", "vms.db.vcpus=1,2", "--sweep", "vms.db.load=1,2,3")
 
 
 def test_json_has_the_shape_of_the_contract(cli, tiny):
-    done = cli("simulate", tiny, "--format", "json")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = cli("simulate", tiny, "--format", "json", says="")
     result = json.loads(done.stdout)
     assert list(result) == ["version", "scenario", "seed", "answer", "causes", "breaks", "points"]
     assert (result["scenario"], result["seed"]) == ("tiny", 7)
@@ -254,8 +253,7 @@ def test_a_failure_after_the_end_is_said_to_come_to_nothing(cli, tiny):
 
 def test_a_run_in_which_a_vm_suffers_can_end_a_pipeline(cli):
     quick = ("--duration", "2 s", "--warmup", "1 s", "--replications", "1", "--fail-on", "suffering")
-    calm = cli("simulate", SCENARIOS / "small-esxi.yaml", *quick)
-    assert (calm.returncode, calm.stderr) == (0, "")
+    calm = cli("simulate", SCENARIOS / "small-esxi.yaml", *quick, says="")
     assert calm.stdout.startswith("No VM suffers: ")
     crowd = cli(
         *("simulate", SCENARIOS / "small-esxi.yaml", "--set", "vms.web.count=12", "--set", "vms.web.load=8"),

@@ -131,8 +131,7 @@ def test_memory_beyond_what_hosts_have_is_a_warning_of_one_line(cli, scenario, r
 
 def test_enough_memory_is_no_warning(cli, scenario, result):
     small = ("--set", "vms.app.memory=5 GiB", "--set", "vms.vc.memory=6 GiB", "--set", "vms.vc.memory_touched=6 GiB")
-    done = cli("simulate", scenario, *small, "--replications", 1, "--duration", 1)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = cli("simulate", scenario, *small, "--replications", 1, "--duration", 1, says="")
     assert "more memory" not in done.stdout.lower()
     (point,) = result["points"]
     for host in (*point["hosts"].values(), *point["clusters"].values()):
