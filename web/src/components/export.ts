@@ -3,8 +3,9 @@
 import { FAMILY, textWidth } from "../charts/text";
 import type { Entry } from "../lib/legend";
 import type { Chart } from "../model/view";
-import { seriesColour, type Theme } from "../theme";
+import type { Theme } from "../theme";
 import { download, fileName } from "./hooks";
+import { colourOf } from "./legend";
 
 const MARGIN = 12;
 const SVG = "http://www.w3.org/2000/svg";
@@ -58,11 +59,7 @@ function picture(
   add("rect", { width, height, fill: theme.surface });
   add("text", { x: MARGIN, y: MARGIN + 14, "font-size": 15, "font-weight": 600, fill: theme.ink }, chart.title);
   for (const { entry, x, y } of legend) {
-    const colour = entry.tone
-      ? theme.tone[entry.tone]
-      : entry.colour === undefined
-        ? theme.muted
-        : seriesColour(theme, entry.colour);
+    const colour = colourOf(entry, theme);
     add("rect", { x: MARGIN + x, y: MARGIN + 28 + y, width: 14, height: entry.drawn === "bar" ? 10 : 4, fill: colour });
     add("text", { x: MARGIN + x + 19, y: MARGIN + 37 + y, "font-size": 12, fill: theme.ink }, entry.name);
   }

@@ -3,15 +3,16 @@
 import { useContext } from "preact/hooks";
 import { symbolPath } from "../charts/symbols";
 import type { Entry } from "../lib/legend";
-import { dashOf, Look, seriesColour } from "../theme";
+import { dashOf, Look, seriesColour, type Theme } from "../theme";
+
+export function colourOf(entry: Entry, theme: Theme): string {
+  if (entry.tone) return theme.tone[entry.tone];
+  return entry.colour === undefined ? theme.muted : seriesColour(theme, entry.colour);
+}
 
 export function Key({ entry }: { entry: Entry }) {
   const { theme } = useContext(Look);
-  const colour = entry.tone
-    ? theme.tone[entry.tone]
-    : entry.colour === undefined
-      ? theme.muted
-      : seriesColour(theme, entry.colour);
+  const colour = colourOf(entry, theme);
   return (
     <svg width="22" height="12" aria-hidden="true" focusable="false">
       {entry.drawn === "line" && (

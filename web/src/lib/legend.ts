@@ -1,6 +1,6 @@
 /** Entries of a legend: every series, marks, limits and events. */
 
-import type { Chart, Marks, Tone } from "../model/view";
+import type { Chart, Marks, Series, Tone } from "../model/view";
 
 export interface Entry {
   name: string;
@@ -28,30 +28,22 @@ function marks(groups: readonly Marks[]): Entry[] {
     });
 }
 
+function series(all: readonly Series[], drawn: "line" | "bar"): Entry[] {
+  return all.map(({ name, colour, dash }) => ({
+    name,
+    drawn,
+    colour,
+    ...(dash ? { dash } : {}),
+    toggles: all.length > 1,
+  }));
+}
+
 export function entriesOf(chart: Chart): Entry[] {
   switch (chart.type) {
     case "lines":
-      return [
-        ...chart.series.map((series): Entry => ({
-          name: series.name,
-          drawn: "line",
-          colour: series.colour,
-          ...(series.dash ? { dash: series.dash } : {}),
-          toggles: chart.series.length > 1,
-        })),
-        ...marks(chart.marks ?? []),
-        ...limits(chart),
-      ];
+      return [...series(chart.series, "line"), ...marks(chart.marks ?? []), ...limits(chart)];
     case "bars":
-      return [
-        ...chart.series.map((series): Entry => ({
-          name: series.name,
-          drawn: "bar",
-          colour: series.colour,
-          toggles: chart.series.length > 1,
-        })),
-        ...limits(chart),
-      ];
+      return [...series(chart.series, "bar"), ...limits(chart)];
     case "scatter":
       return marks(chart.marks);
     case "ranges":

@@ -1,5 +1,6 @@
 /** Reports of the core as the page of a simulation shows them, and their comparison with the original. */
 
+import { tabled, words } from "../model/columns";
 import type { PageDocument } from "../model/page";
 import type { Answer, Point, Simulation } from "../model/simulation/document";
 import { groups } from "../model/simulation/points";
@@ -116,22 +117,19 @@ export function comparison(before: Point, now: Point, stage: Stage): Section {
     ...(stage === "preview" ? { badge: { tone: "note", text: "preview" } } : {}),
     blocks: rows.length
       ? [
-          {
-            type: "table",
-            table: {
-              id: "compared",
-              caption: "Figures that changed most",
-              columns: [
-                { key: "of", name: "Of", kind: "words" },
-                { key: "figure", name: "Figure", kind: "words" },
-                { key: "before", name: "Original", kind: "words" },
-                { key: "now", name: "Now", kind: "words" },
-                { key: "change", name: "Change", kind: "words" },
-              ],
-              rows,
-              ...(left > 0 ? { notes: [`${count(left, "smaller change")} not shown.`] } : {}),
-            },
-          },
+          tabled({
+            id: "compared",
+            caption: "Figures that changed most",
+            columns: [
+              words("of", "Of"),
+              words("figure", "Figure"),
+              words("before", "Original"),
+              words("now", "Now"),
+              words("change", "Change"),
+            ],
+            rows,
+            ...(left > 0 ? { notes: [`${count(left, "smaller change")} not shown.`] } : {}),
+          }),
         ]
       : [{ type: "prose", paragraphs: ["No figure changed by more than 1%."] }],
   };

@@ -4,7 +4,7 @@ import type { Control, Live } from "../model/page";
 import { quoted } from "../model/words";
 import type { Scenario } from "./core";
 
-export type Path = readonly string[];
+export type Path = readonly (string | number)[];
 export type Section = keyof Live["controls"];
 
 /** Values by path with dots; the path `fails` has the name of a host. */

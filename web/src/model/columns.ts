@@ -1,6 +1,6 @@
-/** Tables and their columns, in a word each. */
+/** Tables, their columns, and lying bars, in a word each. */
 
-import type { Block, Column, Table } from "./view";
+import type { BarChart, Block, Column, Table } from "./view";
 
 type More = Pick<Column, "text" | "secondary">;
 
@@ -15,6 +15,13 @@ export const figures = (key: string, name: string, unit = "", more: More = {}): 
   kind: "number",
   ...(unit && { unit }),
   ...more,
+});
+
+/** Bars that lie, as they have room for long names. */
+export const bars = (chart: Omit<BarChart, "type" | "horizontal">): BarChart => ({
+  type: "bars",
+  horizontal: true,
+  ...chart,
 });
 
 export const tabled = (table: Table): Block => ({ type: "table", table });

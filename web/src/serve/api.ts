@@ -1,5 +1,7 @@
 /** Requests to the server of `hypertwin serve` (`python/hypertwin/serve/app.py`), and the types of its answers. */
 
+export { said } from "../live/session";
+
 export interface Listed {
   name: string;
   /** `scenario`, or the system of an export. */
@@ -118,7 +120,3 @@ export function listen(all: (runs: Run[]) => void, one: (run: Run) => void, gone
 
 /** A problem without its line, for places that show where it is. */
 export const here = (mistake: Mistake) => mistake.message.replace(/^  --> .*\n?/m, "").replace(/^ +/gm, "");
-
-export function said(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

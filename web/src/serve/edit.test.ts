@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parsed, renamed, valueAt, withValue } from "./edit";
+import { at } from "../live/scenario";
+import { parsed, renamed, withValue } from "./edit";
 
 const TEXT = `# A cluster.
 name: small   # its name
@@ -25,14 +26,14 @@ describe("a value is replaced", () => {
         ["hosts", "esx", "memory"],
         ["vms", "db", "workload"],
       ])
-        expect(valueAt(parsed(withValue(TEXT, path, value)).data, path), value).toBe(value);
+        expect(at(parsed(withValue(TEXT, path, value)).data, path), value).toBe(value);
   });
 });
 
 describe("a key is added or removed", () => {
   it("with all comments", () => {
     const more = withValue(TEXT, ["vms", "db", "numa", "prefer_ht"], true);
-    expect(valueAt(parsed(more).data, ["vms", "db", "numa"])).toEqual({ prefer_ht: true });
+    expect(at(parsed(more).data, ["vms", "db", "numa"])).toEqual({ prefer_ht: true });
     for (const comment of ["# A cluster.", "# its name", "# two sockets", "# the database", "# heavy"])
       expect(more).toContain(comment);
     const less = withValue(more, ["vms", "db", "numa", "prefer_ht"], undefined);

@@ -26,13 +26,6 @@ export function parsed(text: string): Parsed {
   }
 }
 
-export function valueAt(data: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (here, key) => (here && typeof here === "object" ? (here as Record<string | number, unknown>)[key] : undefined),
-    data,
-  );
-}
-
 /** The text with a value at a path; undefined removes the key, and mappings that become empty. */
 export function withValue(text: string, path: Path, value: unknown): string {
   const document = parseDocument(text, PARSE);

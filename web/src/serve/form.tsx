@@ -2,9 +2,10 @@
 
 import { createContext } from "preact";
 import { useContext, useId, useMemo, useState } from "preact/hooks";
+import { at } from "../live/scenario";
 import { here, type Mistake } from "./api";
 import { Code } from "./code";
-import { parsed, renamed, valueAt, withValue, type Path } from "./edit";
+import { parsed, renamed, withValue, type Path } from "./edit";
 import { kindOf, meant, placeholder, range, resolved, starter, type Node, type Schema } from "./schema";
 
 /** Sections of a scenario in the order of the form; the others follow. */
@@ -120,7 +121,7 @@ function Entries({ path, node }: { path: Path; node: Node }) {
   const [name, setName] = useState("");
   const [problem, setProblem] = useState("");
   const id = useId();
-  const there = valueAt(data, path);
+  const there = at(data, path);
   const entries = there && typeof there === "object" ? Object.keys(there) : [];
   const inner = typeof node.additionalProperties === "object" ? resolved(schema, node.additionalProperties) : {};
   const add = () => {
@@ -212,7 +213,7 @@ function EntryContent({ path, node, name }: { path: Path; node: Node; name: stri
 
 function List({ path, node }: { path: Path; node: Node }) {
   const { schema, data, set } = useContext(Context);
-  const there = valueAt(data, path);
+  const there = at(data, path);
   const items = Array.isArray(there) ? there : [];
   const inner = resolved(schema, node.items ?? {});
   return (
@@ -245,7 +246,7 @@ function List({ path, node }: { path: Path; node: Node }) {
 function Fields({ path, node }: { path: Path; node: Node }) {
   const { schema, data, mistakes } = useContext(Context);
   const [all, setAll] = useState(false);
-  const there = valueAt(data, path);
+  const there = at(data, path);
   const given = there && typeof there === "object" ? Object.keys(there) : [];
   const known = Object.keys(node.properties ?? {});
   const first = known.filter(
@@ -290,7 +291,7 @@ const isFlat = (node: Node) => ["value", "choice", "boolean"].includes(kindOf(no
 
 function Nested({ path, node }: { path: Path; node: Node }) {
   const { data, mistakes, set } = useContext(Context);
-  const there = valueAt(data, path) !== undefined;
+  const there = at(data, path) !== undefined;
   const [open, setOpen] = useState(false);
   const shown = open || under(mistakes, path).length > 0;
   const key = String(path.at(-1));
@@ -346,7 +347,7 @@ function Field({ path, node, isRequired }: { path: Path; node: Node; isRequired:
   const { schema, data, mistakes, set } = useContext(Context);
   const id = useId();
   const full = resolved(schema, node);
-  const value = valueAt(data, path);
+  const value = at(data, path);
   const found = mistakes.filter((each) => each.path === pathText(path));
   const key = typeof path.at(-1) === "number" ? pathText(path) : String(path.at(-1));
   const limits = [range(full), full["x-family"] && `only ${full["x-family"]}`].filter(Boolean).join("; ");

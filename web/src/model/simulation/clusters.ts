@@ -1,6 +1,6 @@
 /** Clusters side by side, and the hosts of each: CPU, memory, and measured values beside simulated ones. */
 
-import { tabled } from "../columns";
+import { bars, tabled } from "../columns";
 import { number } from "../numbers";
 import type { BarChart, Card, Chart, Section, Series } from "../view";
 import { byName, count, MEASURED, slug, TWIN } from "../words";
@@ -47,11 +47,6 @@ function clusterCharts(found: Record<string, Cluster>, names: readonly string[])
     worst("ready_pct"),
   ];
   const top = found[byUsage[0]!]!;
-  const bars = (chart: Omit<BarChart, "type" | "horizontal">): BarChart => ({
-    type: "bars",
-    horizontal: true,
-    ...chart,
-  });
   const used = values(byMemory, "memory_usage_pct");
   const configured = values(byMemory, "memory_pct");
   const inUse: Series[] = used.some((value, index) => value !== configured[index])
@@ -142,8 +137,7 @@ function hostChart(
   const halves = hosts.map((name) => known(point.hosts[name]!.usage_pct_ci95));
   const memory = hosts.map((name) => known(point.hosts[name]!.memory_pct));
   const down = hosts.flatMap((name, index) => ((point.hosts[name]!.down_s ?? 0) > 0 ? [index] : []));
-  return {
-    type: "bars",
+  return bars({
     id: `hosts-usage-${slug(cluster)}`,
     title: named ? `Hosts of ${cluster}: CPU and memory` : "CPU and memory of the hosts",
     text: `CPU usage, and configured memory of VMs, in % of each host.${down.length ? " Hatched: the host failed." : ""}`,
@@ -161,8 +155,7 @@ function hostChart(
       ...(compared ? [{ name: "CPU, measured", values: real, colour: MEASURED }] : []),
       { name: "memory", values: memory, colour: 2 },
     ],
-    horizontal: true,
-  };
+  });
 }
 
 interface Difference {

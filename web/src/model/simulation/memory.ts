@@ -1,6 +1,6 @@
 /** Memory of hosts that were short of it, and of their VMs. */
 
-import { figures, tabled, words } from "../columns";
+import { bars, figures, tabled, words } from "../columns";
 import { number } from "../numbers";
 import type { BarChart, Cell, Column, Row, Section, Table, Tone } from "../view";
 import type { HostMemory, Point } from "./document";
@@ -68,8 +68,7 @@ function parts(point: Point, hosts: readonly [string, HostMemory][]): BarChart {
       (sum, vm) => sum + (vm.host === host ? (known(vm.memory?.["consumed_bytes"]) ?? 0) : 0),
       0,
     );
-  return {
-    type: "bars",
+  return bars({
     id: "memory-hosts",
     title: "Memory by use",
     alternative: `${hosts[0]![0]}, state ${hosts[0]![1].state}: ${taken(hosts[0]![1])}, ${number(hosts[0]![1].free_bytes / GIB)} GiB free.`,
@@ -84,8 +83,7 @@ function parts(point: Point, hosts: readonly [string, HostMemory][]): BarChart {
       series("free", 2),
     ].filter(({ values }) => values.some((value) => value)),
     stacked: true,
-    horizontal: true,
-  };
+  });
 }
 
 /** Columns of amounts in GiB and of rates in MB/s, by what comes before `_bytes` and `_bytes_per_s` in their keys. */

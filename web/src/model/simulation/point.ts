@@ -1,5 +1,6 @@
 /** Charts of a single point: groups side by side, vCPU time, distributions, the I/O path, hosts by NUMA node. */
 
+import { bars } from "../columns";
 import { number } from "../numbers";
 import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Series } from "../view";
 import { count } from "../words";
@@ -150,8 +151,7 @@ function responseBars(found: Record<string, Vm>, names: readonly string[]): BarC
   const of = (key: "mean" | "p95" | "p99") => shown.map((name) => known(found[name]!.response_ms[key]));
   const first = found[shown[0]!]!.response_ms;
   return [
-    {
-      type: "bars",
+    bars({
       id: "response",
       title: "Response time by group",
       text:
@@ -169,8 +169,7 @@ function responseBars(found: Record<string, Vm>, names: readonly string[]): BarC
         { name: "p95", values: of("p95"), colour: 2 },
         { name: "p99", values: of("p99"), colour: 1 },
       ],
-      horizontal: true,
-    },
+    }),
   ];
 }
 
@@ -185,8 +184,7 @@ function timeSplit(point: Point, names: readonly string[]): BarChart {
   const shown = all.slice(0, MOST_BARS);
   const worst = vms[shown[0]!]!;
   const what = names.length > 1 ? "groups" : "VMs";
-  return {
-    type: "bars",
+  return bars({
     id: "time-split",
     title: "vCPU time by state",
     text: `Run + ready + co-stop + idle = 100% per vCPU.${all.length > shown.length ? ` The ${shown.length} ${what} of ${all.length} that wait most.` : ""}`,
@@ -199,8 +197,7 @@ function timeSplit(point: Point, names: readonly string[]): BarChart {
       colour,
     })),
     stacked: true,
-    horizontal: true,
-  };
+  });
 }
 
 function ioBars(found: Record<string, Vm>, names: readonly string[]): BarChart | null {
@@ -215,8 +212,7 @@ function ioBars(found: Record<string, Vm>, names: readonly string[]): BarChart |
       ]
     : [{ name: "I/Os", values: values((vm) => vm.iops), colour: 0 }];
   const first = found[shown[0]!]!;
-  return {
-    type: "bars",
+  return bars({
     id: "iops",
     title: "I/O operations by group",
     text: "Completed per second.",
@@ -225,8 +221,7 @@ function ioBars(found: Record<string, Vm>, names: readonly string[]): BarChart |
     value: { name: "I/O operations", unit: "1/s", from: 0 },
     series,
     stacked: apart,
-    horizontal: true,
-  };
+  });
 }
 
 function stations(point: Point): BarChart | null {
@@ -237,8 +232,7 @@ function stations(point: Point): BarChart | null {
   const told = limit
     ? `${limit.station} ${limit.saturated ? "limits I/O" : "is the busiest, and not saturated"} at ${number(limit.utilization_pct)} %`
     : `${shown[0]} is the busiest`;
-  return {
-    type: "bars",
+  return bars({
     id: "stations",
     title: "Stations of the I/O path",
     text: `Utilisation: busy time, or occupied slots.${limit?.binding_depth ? ` I/Os wait for ${limit.binding_depth}.` : ""}${all.length > shown.length ? ` The busiest ${shown.length} of ${all.length}.` : ""}`,
@@ -260,9 +254,8 @@ function stations(point: Point): BarChart | null {
         colour: 2,
       },
     ],
-    horizontal: true,
     limits: [{ name: "saturated", value: SATURATED, tone: "bad" }],
-  };
+  });
 }
 
 /** A map for each figure that hosts have of their NUMA nodes; none where every host has one node. */

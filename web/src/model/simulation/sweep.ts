@@ -1,5 +1,6 @@
 /** Charts of a sweep: every figure of every group against the swept value. */
 
+import { bars } from "../columns";
 import { number } from "../numbers";
 import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
 import { count, slug } from "../words";
@@ -417,8 +418,7 @@ function barChart(wanted: Wanted, drawn: readonly Drawn[], suffix: string): Char
     return values.some((value) => value !== null) ? [{ name: read.word, values, colour: index }] : [];
   });
   if (!series.length) return null;
-  return {
-    type: "bars",
+  return bars({
     id: wanted.id + suffix,
     title: wanted.title,
     text: wanted.text,
@@ -430,8 +430,7 @@ function barChart(wanted: Wanted, drawn: readonly Drawn[], suffix: string): Char
     categories: rows.map((row) => row.name),
     value: { name: wanted.title, unit: wanted.unit, from: 0 },
     series,
-    horizontal: true,
-  };
+  });
 }
 
 /** In words how each line goes: where it begins, ends and is highest. */
