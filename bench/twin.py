@@ -157,31 +157,28 @@ def main() -> None:
     simulated_s = (warmup_ms + duration_ms) / 1000
     pool = "pool" if given.kind == MESH else given.kind
     name = {"pool": f"{pool}-{given.hosts}", "scale": f"scale-{given.hosts}", "vms": f"vms-{given.hosts * given.vms}"}
-    print(
-        json.dumps(
-            {
-                "case": name.get(given.case, given.case),
-                "tool": "hypertwin",
-                "version": _core.version(),
-                "hosts": given.hosts,
-                "threads": given.threads,
-                "events": events,
-                "seconds": seconds,
-                "cpu_s": cpu_s,
-                "events_per_s": events / seconds,
-                "simulated_s": simulated_s,
-                "simulated_s_per_s": simulated_s / seconds,
-                "setup_s": setup_s,
-                # warm-up included in the time, a tenth of it, and not in the I/Os
-                **({"ios": ios, "seconds_per_million_ios": 1e6 * seconds / ios} if ios else {}),
-                **(demand_of(given, groups) if given.case == "vms" else {}),
-                "ns_per_event": 1e9 * max(0.0, cpu_s - setup_s) / max(1, later),
-                "peak_rss_mib": round(peak_rss_mib(), 1),
-                "report_sha256": hashlib.sha256(report.encode()).hexdigest(),
-                "does": DOES,
-            }
-        )
-    )
+    line = {
+        "case": name.get(given.case, given.case),
+        "tool": "hypertwin",
+        "version": _core.version(),
+        "hosts": given.hosts,
+        "threads": given.threads,
+        "events": events,
+        "seconds": seconds,
+        "cpu_s": cpu_s,
+        "events_per_s": events / seconds,
+        "simulated_s": simulated_s,
+        "simulated_s_per_s": simulated_s / seconds,
+        "setup_s": setup_s,
+        # warm-up included in the time, a tenth of it, and not in the I/Os
+        **({"ios": ios, "seconds_per_million_ios": 1e6 * seconds / ios} if ios else {}),
+        **(demand_of(given, groups) if given.case == "vms" else {}),
+        "ns_per_event": 1e9 * max(0.0, cpu_s - setup_s) / max(1, later),
+        "peak_rss_mib": round(peak_rss_mib(), 1),
+        "report_sha256": hashlib.sha256(report.encode()).hexdigest(),
+        "does": DOES,
+    }
+    print(json.dumps(line))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ARRIVAL_RATE = 0.8
 """Customers per second of the M/M/1 model; the mean service time of every model is 1 s."""
@@ -47,37 +49,36 @@ def peak_rss_mib() -> float:
     return 0.0
 
 
-def print_line(
-    options: Options,
-    case: str,
-    tool: str,
-    version: str,
-    *,
-    events: int,
-    seconds: float,
-    value: float,
-    does: str,
-    **more: float,
-) -> None:
-    """Print the JSON line; `value` is the mean response in seconds (mm1), or completions per second (network)."""
+class Ran(NamedTuple):
+    """A run."""
+
+    events: int
+    seconds: float
+    value: float
+    """Mean response in seconds (mm1), or completions per second (network)."""
+    setup_s: float | None = None
+    """Seconds before the run, for a peer that compiles its models."""
+
+
+def main(tool: str, version: str, does: str, **models: Callable[[Options], Ran]) -> None:
+    """Run the model that the command line names, and print the JSON line."""
+    case, options = Options.parse()
+    ran = models[case](options)
     if case == "mm1":
-        check = {"what": "mean_response_s", "value": value, "exact": 1.0 / (1.0 - ARRIVAL_RATE)}
+        check = {"what": "mean_response_s", "value": ran.value, "exact": 1.0 / (1.0 - ARRIVAL_RATE)}
     else:
         n, k = options.customers, options.stations
-        check = {"what": "throughput_per_s", "value": value, "exact": n * k / (n + k - 1)}
-    print(
-        json.dumps(
-            {
-                "case": case,
-                "tool": tool,
-                "version": version,
-                "events": events,
-                "seconds": seconds,
-                "events_per_s": events / seconds,
-                "peak_rss_mib": round(peak_rss_mib(), 1),
-                "check": check,
-                "does": does,
-                **more,
-            }
-        )
-    )
+        check = {"what": "throughput_per_s", "value": ran.value, "exact": n * k / (n + k - 1)}
+    line = {
+        "case": case,
+        "tool": tool,
+        "version": version,
+        "events": ran.events,
+        "seconds": ran.seconds,
+        "events_per_s": ran.events / ran.seconds,
+        "peak_rss_mib": round(peak_rss_mib(), 1),
+        "check": check,
+        "does": does,
+        **({} if ran.setup_s is None else {"setup_s": ran.setup_s}),
+    }
+    print(json.dumps(line))

@@ -16,7 +16,7 @@ import cimba as cb
 from cimba import inputs, random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from line import ARRIVAL_RATE, Options, print_line
+from line import ARRIVAL_RATE, Options, Ran, main
 
 DOES = "a coroutine per source and station, a store per queue, arrival time per customer, mean response"
 
@@ -101,7 +101,7 @@ def timed(model: cb.Model, duration_s: float, seed: int) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def mm1(options: Options) -> None:
+def mm1(options: Options) -> Ran:
     """One exponential server, Poisson arrivals."""
     model = SingleServer()
     model.customers = 100
@@ -110,20 +110,10 @@ def mm1(options: Options) -> None:
     seconds, result = timed(model, 1e12, options.seed)
     completions = int(result[model].completions.values[0, 0])
     response = float(result[model].response_s.values[0, 0])
-    print_line(
-        options,
-        "mm1",
-        "cimba",
-        cb.__version__,
-        events=2 * completions,
-        seconds=seconds,
-        value=response,
-        does=DOES,
-        setup_s=setup_s,
-    )
+    return Ran(2 * completions, seconds, response, setup_s)
 
 
-def network(options: Options) -> None:
+def network(options: Options) -> Ran:
     """Closed network of exponential first-come-first-served stations with uniform routing."""
     model = Network()
     model.stations = [Station() for _ in range(options.stations)]
@@ -135,19 +125,8 @@ def network(options: Options) -> None:
     seconds, result = timed(model, options.seconds, options.seed)
     completions = int(sum(result[station].completions.values[0, 0] for station in model.stations))
     throughput = completions / options.seconds
-    print_line(
-        options,
-        "network",
-        "cimba",
-        cb.__version__,
-        events=completions,
-        seconds=seconds,
-        value=throughput,
-        does=DOES,
-        setup_s=setup_s,
-    )
+    return Ran(completions, seconds, throughput, setup_s)
 
 
 if __name__ == "__main__":
-    command, chosen = Options.parse()
-    (mm1 if command == "mm1" else network)(chosen)
+    main("cimba", cb.__version__, DOES, mm1=mm1, network=network)

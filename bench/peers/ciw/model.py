@@ -13,12 +13,12 @@ from pathlib import Path
 import ciw
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from line import ARRIVAL_RATE, Options, print_line
+from line import ARRIVAL_RATE, Options, Ran, main
 
 DOES = "a record of every visit of every customer (arrival, wait, service, queue lengths), kept to the end"
 
 
-def mm1(options: Options) -> None:
+def mm1(options: Options) -> Ran:
     """One exponential server, Poisson arrivals."""
     ciw.seed(options.seed)
     model = ciw.create_network(
@@ -32,19 +32,10 @@ def mm1(options: Options) -> None:
     seconds = time.perf_counter() - start
     records = simulation.get_all_records(only=["service"])
     response = sum(record.exit_date - record.arrival_date for record in records) / len(records)
-    print_line(
-        options,
-        "mm1",
-        "ciw",
-        ciw.__version__,
-        events=2 * len(records),
-        seconds=seconds,
-        value=response,
-        does=DOES,
-    )
+    return Ran(2 * len(records), seconds, response)
 
 
-def network(options: Options) -> None:
+def network(options: Options) -> Ran:
     """Closed network of exponential first-come-first-served stations with uniform routing."""
     ciw.seed(options.seed)
     nodes = options.stations
@@ -63,18 +54,8 @@ def network(options: Options) -> None:
     simulation.simulate_until_max_time(options.seconds)
     seconds = time.perf_counter() - start
     completions = len(simulation.get_all_records(only=["service"]))
-    print_line(
-        options,
-        "network",
-        "ciw",
-        ciw.__version__,
-        events=completions,
-        seconds=seconds,
-        value=completions / options.seconds,
-        does=DOES,
-    )
+    return Ran(completions, seconds, completions / options.seconds)
 
 
 if __name__ == "__main__":
-    command, chosen = Options.parse()
-    (mm1 if command == "mm1" else network)(chosen)
+    main("ciw", ciw.__version__, DOES, mm1=mm1, network=network)

@@ -16,12 +16,12 @@ from pathlib import Path
 import simpy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from line import ARRIVAL_RATE, Options, print_line
+from line import ARRIVAL_RATE, Options, Ran, main
 
 DOES = "a process per customer, a resource per station, arrival time per customer, mean response"
 
 
-def mm1(options: Options) -> None:
+def mm1(options: Options) -> Ran:
     """One exponential server, Poisson arrivals."""
     env = simpy.Environment()
     server = simpy.Resource(env)
@@ -46,19 +46,10 @@ def mm1(options: Options) -> None:
     env.run()
     seconds = time.perf_counter() - start
     response = response_sum_s / options.customers
-    print_line(
-        options,
-        "mm1",
-        "simpy",
-        simpy.__version__,
-        events=2 * options.customers,
-        seconds=seconds,
-        value=response,
-        does=DOES,
-    )
+    return Ran(2 * options.customers, seconds, response)
 
 
-def network(options: Options) -> None:
+def network(options: Options) -> Ran:
     """Closed network of exponential first-come-first-served stations with uniform routing."""
     env = simpy.Environment()
     stations = [simpy.Resource(env) for _ in range(options.stations)]
@@ -80,18 +71,8 @@ def network(options: Options) -> None:
     start = time.perf_counter()
     env.run(until=options.seconds)
     seconds = time.perf_counter() - start
-    print_line(
-        options,
-        "network",
-        "simpy",
-        simpy.__version__,
-        events=completions,
-        seconds=seconds,
-        value=completions / options.seconds,
-        does=DOES,
-    )
+    return Ran(completions, seconds, completions / options.seconds)
 
 
 if __name__ == "__main__":
-    command, chosen = Options.parse()
-    (mm1 if command == "mm1" else network)(chosen)
+    main("simpy", simpy.__version__, DOES, mm1=mm1, network=network)
