@@ -9,7 +9,7 @@ import math
 import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -103,14 +103,12 @@ class _Estimate:
     def times(self, factor: float, text: str = "", below: float = 0.0, above: float | None = None) -> _Estimate:
         """Return the estimate times a factor with independent relative errors."""
         above = below if above is None else above
-        return _Estimate(
-            self.value * factor,
-            math.hypot(self.below, math.log1p(below)),
-            math.hypot(self.above, math.log1p(above)),
-            self.basis,
-            f"{self.text} {text}" if text else self.text,
-            self.source,
-            self.year,
+        return replace(
+            self,
+            value=self.value * factor,
+            below=math.hypot(self.below, math.log1p(below)),
+            above=math.hypot(self.above, math.log1p(above)),
+            text=f"{self.text} {text}" if text else self.text,
         )
 
 
@@ -287,9 +285,8 @@ def per_core_ghz_of(generation: str) -> tuple[float, float, int]:
     """
     alike = table.generations()[generation]
     values = [rate.per_core_ghz for rate in alike]
-    error = max(
-        _eighty(left_out(values)), _eighty([each for rates in table.generations().values() for each in _left(rates)])
-    )
+    everywhere = ([rate.per_core_ghz for rate in rates] for rates in table.generations().values())
+    error = max(_eighty(left_out(values)), _eighty([each for own in everywhere for each in left_out(own)]))
     if len(values) < FEW:
         error = max(error, FEW_ERROR)
     if _is_mostly_of_2006(alike):
@@ -303,10 +300,6 @@ def left_out(values: Sequence[float]) -> list[float]:
         return []
     rest = ((value, [*values[:index], *values[index + 1 :]]) for index, value in enumerate(values))
     return [abs(value / statistics.median(others) - 1) for value, others in rest]
-
-
-def _left(rates: Sequence[Rate]) -> list[float]:
-    return left_out([rate.per_core_ghz for rate in rates])
 
 
 def _eighty(errors: Sequence[float]) -> float:

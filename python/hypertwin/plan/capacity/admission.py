@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from hypertwin import _core
@@ -176,14 +177,6 @@ def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:
     ]
 
 
-def _mhz(pair: Pair) -> float:
-    return pair.mhz
-
-
-def _memory(pair: Pair) -> float:
-    return pair.memory
-
-
 def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair]) -> list[str]:
     """Return the VMs that cannot power on, for the failure with the most such VMs."""
     if not state.limits.failures:
@@ -206,7 +199,7 @@ def not_started(state: State, scenario: Scenario, failed: Collection[str], reser
     waits = [vm for vm in state.guests if vm.group not in stays and not vm.stays_on_host]
     rooms = _hosts(state, reserved)
     found: list[str] = []
-    for of in (_mhz, _memory):
+    for of in (attrgetter("mhz"), attrgetter("memory")):
         standing = [
             restart.Standing(
                 host.name,

@@ -379,17 +379,14 @@ def _last_copy(
     whole = Estimate(
         _fast(vms, few, case, plans[0].end_s, volume), plans[1].end_s, _slow(vms, many, case, plans[2].end_s)
     )
-    scales = [end / plan.end_s if plan.end_s else 1.0 for end, plan in zip(_values(whole), plans, strict=True)]
+    ends = (whole.low, whole.value, whole.high)
+    scales = [end / plan.end_s if plan.end_s else 1.0 for end, plan in zip(ends, plans, strict=True)]
     times = [_vm_times(vms, data, plan) for data, plan in zip((few, some, many), plans, strict=True)]
     spans = (
         Estimate(*((at.end_s - at.start_s) * scale for at, scale in zip(each, scales, strict=True)))
         for each in zip(*times, strict=True)
     )
     return whole, tuple(Estimate(min(each.low, each.value), each.value, max(each.value, each.high)) for each in spans)
-
-
-def _values(estimate: Estimate) -> tuple[float, float, float]:
-    return (estimate.low, estimate.value, estimate.high)
 
 
 def _last_changes(vm: MovingVm, changes: Estimate, interval_s: float) -> Estimate:

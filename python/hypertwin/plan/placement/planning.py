@@ -36,7 +36,7 @@ from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
 from hypertwin.plan.placement.options import Balance, Evacuate, Moving, Options, Place
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, Rule, holds, problem
-from hypertwin.plan.placement.restart import Outcome, Restarts
+from hypertwin.plan.placement.restart import Restarts
 from hypertwin.plan.placement.survive import survive
 from hypertwin.plan.placement.verdict import verdict
 from hypertwin.plan.powered_off import with_off
@@ -266,7 +266,9 @@ def _planned(
     if asked.options.slo:
         with asked.running():
             judge = asked.judge(_entries(asked, new))
-            best, tried = search(judge, solve, partial(_outcomes, asked))
+            best, tried = search(
+                judge, solve, lambda made, at: survive(made, asked.scenario, at, asked.failures).outcomes
+            )
             if best is not None:
                 before = None if new else judge.verify({"": State(asked.problem.at)})[""]
                 verified = {"before": before, "after": best.after, "failures": dict(best.failures)}
@@ -364,11 +366,6 @@ def _eased(made: Problem) -> Problem:
         failover=np.maximum(made.failover, loads),
         rules=tuple(rule for rule in made.rules if holds(rule, made.at)),
     )
-
-
-def _outcomes(asked: _Asked, made: Problem, where: Ints) -> Mapping[str, Outcome]:
-    """Return the outcome of each failure for the VMs."""
-    return survive(made, asked.scenario, where, asked.failures).outcomes
 
 
 def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:

@@ -48,7 +48,8 @@ def too_large(present: Present, wanted: Wanted) -> Vm | None:
     sizes += [(each.type.facts.threads, each.type.facts.memory_bytes) for each in wanted.new]
     large = [
         vm
-        for vm in _vms(present, wanted)
+        for name in wanted.takes
+        for vm in present.state(name).guests
         if not any(vm.vcpus <= threads and vm.memory_bytes <= memory for threads, memory in sizes)
     ]
     return max(large, key=lambda vm: (vm.vcpus, vm.memory_bytes), default=None)
@@ -74,10 +75,6 @@ def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> S
     made |= _storage(present, data, wanted, vms)
     made["rules"] = rules(data, vms, hosts)
     return scenarios.load(made)
-
-
-def _vms(present: Present, wanted: Wanted) -> list[Vm]:
-    return [vm for name in wanted.takes for vm in present.state(name).guests]
 
 
 def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float]) -> dict[str, Any]:
