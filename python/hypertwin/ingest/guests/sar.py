@@ -174,7 +174,6 @@ class Lines:
         self.day = dates.near
         self.sections: dict[tuple[str, ...], tuple[Clock, list[datetime | None]]] = {}
         self.names: tuple[str, ...] = ()
-        self.half_day = False
 
     def feed(self, line: str) -> None:
         """Read one line."""

@@ -178,7 +178,7 @@ def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNote
     """Return the pool with redundancies that its hosts can hold, or None if they cannot hold any of its data."""
     devices = sum(1 for device in pool.devices if device.host in {host.name for host in there})
     if not devices:
-        notes.pool(pool.name, "left out: its hosts are not in the scenario")
+        notes.of("storage pool", pool.name, "left out: its hosts are not in the scenario")
         return None
     most = devices if pool.failure_domain == "disk" else len(there)
     kept = []
@@ -187,13 +187,13 @@ def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNote
         width = 0 if said is None else int(said[1]) if said[1] else int(said[3]) + int(said[4])
         if said is not None and said[1] and width > most:
             text = f"{policy.redundancy} on {most} failure domains: imported with {most} replicas"
-            notes.pool(policy.name, text)
+            notes.of("storage pool", policy.name, text)
             kept.append(replace(policy, redundancy=f"replicas-{most}:{min(int(said[2] or 1), most)}"))
         elif 0 < width <= most:
             kept.append(policy)
         else:
             text = f"left out: {policy.redundancy} needs {width} failure domains, and there are {most}"
-            notes.pool(policy.name, text)
+            notes.of("storage pool", policy.name, text)
     return replace(pool, policies=tuple(kept[: MAX_POLICIES + 1])) if kept else None
 
 
@@ -218,14 +218,16 @@ def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: 
         entry["more_devices"] = others
     if pool.has_log_devices:
         entry["flash"] = {"kind": "nvme"}
-        notes.pool(pool.name, "logs of OSDs are on separate flash: assumed one generic nvme drive in each host")
+        notes.of(
+            "storage pool", pool.name, "logs of OSDs are on separate flash: assumed one generic nvme drive in each host"
+        )
     raw = len(there) * sum(each["per_node"] * _bytes(each["capacity"]) for each in (first, *others))
     if pool.stored_bytes:
         most_raw = max(_amplification(policy.redundancy) for policy in pool.policies)
         if pool.stored_bytes * most_raw <= FULL_RATIO * raw:
             entry["stored"] = memory_size(max(round(pool.stored_bytes / MIB), 1) * MIB)
         else:
-            notes.pool(pool.name, "stored data left out: more than its devices hold")
+            notes.of("storage pool", pool.name, "stored data left out: more than its devices hold")
     policies: dict[str, str | None] = dict.fromkeys(main.datastores)
     for name, policy in zip(keys, more, strict=True):
         policies |= dict.fromkeys(policy.datastores, name)
@@ -266,7 +268,7 @@ def _devices(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNote
     missing = sorted({device.host for device in pool.devices} - known)
     if missing:
         text = f"devices of hosts that are not in the scenario are left out: {', '.join(missing[:4])}"
-        notes.pool(pool.name, text)
+        notes.of("storage pool", pool.name, text)
     here = [device for device in pool.devices if device.host in known]
     drives_of = {(each.model, each.kind): _drive(each.model, each.kind) for each in here}
     by_name: dict[tuple[str, str], list[PoolDevice]] = {}
@@ -275,7 +277,7 @@ def _devices(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNote
     generic = sorted((model, kind) for (model, kind), (key, _) in drives_of.items() if model and key == "kind")
     for model, kind in generic[:MAX_MODELS]:
         text = f"drive model {model} is not in `hypertwin devices`: assumed a generic {kind}"
-        notes.pool(pool.name, text)
+        notes.of("storage pool", pool.name, text)
     if len(by_name) > MAX_MORE_DEVICES + 1:
         by_kind: dict[tuple[str, str], list[PoolDevice]] = {}
         for listed in by_name.values():
@@ -303,7 +305,7 @@ def _spread(
         where = f"{len(there)} hosts ({', '.join(map(str, each[:8]))}{' ...' if len(each) > 8 else ''})"
         what = f"{per_node} of {_tb(capacity)} on each"
         text = f"{of} ({name[1]}) on {where} imported as {what}: as much raw capacity; imbalance is not modelled"
-        notes.pool(pool.name, text)
+        notes.of("storage pool", pool.name, text)
     return {name[0]: name[1], "per_node": per_node, "capacity": memory_size(capacity)}
 
 
