@@ -101,10 +101,8 @@ def profile(
         found[name] = part()
     if progress:
         progress(len(parts), len(parts))
-    first, last = system.cpu_ticks(before), system.cpu_ticks(system.stat_line())
-    total = max(1, sum(last.values()) - sum(first.values()))
     found["noise"] = {
-        "steal_pct": 100 * (last["steal"] - first["steal"]) / total,
+        "steal_pct": system.noise(before, system.stat_line(), 0.0)["steal_pct"],
         "load": system.load(),
         "spin_spread_pct": found["spin"]["spread_pct"],
         "lost_pct": found["spin"]["lost_pct"],
