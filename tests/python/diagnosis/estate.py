@@ -16,6 +16,19 @@ CLUSTERS = ("finance", "management", "production", "test")
 HOSTS = 4
 VMS = 6
 """Of each host."""
+PAIR = """
+name: cluster
+run: {duration: 4 s, warmup: 1 s, replications: 1}
+hosts:
+  esx1: &host {sockets: 2, cores_per_socket: 8, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-7.0}
+  esx2: *host
+vms:
+  db: {vcpus: 8, memory: 32 GiB, workload: oltp, host: esx1}
+  web: {vcpus: 4, memory: 16 GiB, workload: oltp, load: 0.2, host: esx2}
+workloads:
+  oltp: {arrivals: {closed: {population: 40, think: {mean: 20 ms}}}, cpu: {mean: 5 ms}}
+"""
+"""Two hosts of 16 cores and two VMs, with nothing measured."""
 
 
 def estate(clusters: tuple[str, ...] = CLUSTERS) -> dict[str, Any]:
