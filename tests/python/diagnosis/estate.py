@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -100,29 +99,9 @@ def estate(clusters: tuple[str, ...] = CLUSTERS) -> dict[str, Any]:
     return made
 
 
-def changed(made: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys by path set, or taken away where they are None; `*` in a path stands for every name."""
-    for path, value in change.items():
-        _set(made, path.split("."), value)
-    return made
-
-
-def _set(here: dict[str, Any], keys: list[str], value: Any) -> None:
-    first, *rest = keys
-    for name in list(here) if first.endswith("*") else [first]:
-        if not name.startswith(first.rstrip("*")):
-            continue
-        if rest:
-            _set(here.setdefault(name, {}), rest, value)
-        elif value is None:
-            here.pop(name, None)
-        else:
-            here[name] = value
-
-
 def load(change: Mapping[str, Any] | None = None, clusters: tuple[str, ...] = CLUSTERS) -> Scenario:
     """The estate, changed."""
-    return scenario.loads(json.dumps(changed(estate(clusters), change or {})))
+    return scenario.load(estate(clusters), change or {})
 
 
 def look(change: Mapping[str, Any] | None = None, clusters: tuple[str, ...] = CLUSTERS, **options: Any) -> Diagnosis:
