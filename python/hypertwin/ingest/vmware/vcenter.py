@@ -26,6 +26,7 @@ from hypertwin.ingest.inventory import (
     VirtualDisk,
     Vm,
 )
+from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware import vcenter_source as source
 from hypertwin.ingest.vmware import vcenter_stats as stats
@@ -481,11 +482,4 @@ def _shares(shares: Any) -> str | int | None:
 
 def _ranges(cpus: Any) -> str | None:
     """Return logical CPUs as `0-11,24`, or None without affinity."""
-    listed = sorted({cpu for cpu in cpus if whole(cpu, 0, MOST_PROCESSORS) is not None}) if cpus else []
-    runs: list[list[int]] = []
-    for cpu in listed:
-        if runs and runs[-1][1] == cpu - 1:
-            runs[-1][1] = cpu
-        else:
-            runs.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or None
+    return written(cpu for cpu in cpus or () if whole(cpu, 0, MOST_PROCESSORS) is not None) or None
