@@ -28,8 +28,6 @@ SAMPLE_S = 0.02
 """CPU time of one sample of the spin kernel."""
 LEAST_S, MOST_S = 0.05, 60.0
 
-STREAM_KERNELS = ("copy", "scale", "add", "triad")
-
 
 class ProfileError(HypertwinError):
     """Raised if the machine could not be measured."""

@@ -18,6 +18,7 @@ from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.load import open_load
 from hypertwin.ingest.to_scenario.yaml_text import memory_size
 from hypertwin.language import inventory, limits, schema_node
+from hypertwin.metrics.words import in_order
 
 SPARE_MEMORY = 0.05
 """Share of memory that stays free on hosts whose memory use is unknown, so that none reclaims memory [an assumption of
@@ -58,7 +59,7 @@ class Pools:
             named = {device.host for device in pool.devices}
             nodes = [host for host in hosts if host.name in named and not host.source.in_maintenance]
             if (fits := _fitting(pool, nodes, notes)) is not None:
-                fitting.append((fits, sorted(nodes, key=lambda host: _natural(host.key))))
+                fitting.append((fits, sorted(nodes, key=lambda host: in_order(host.key))))
         keys = names.keys([pool.name for pool, _ in fitting], "pool")
         for key, (pool, nodes) in zip(keys, fitting, strict=True):
             own = {host.key: host for host in nodes}
@@ -125,7 +126,7 @@ class Pools:
         free = {key: host.memory_bytes for key, host in self._nodes.items()}
         for vm in vms.values():
             if vm["host"] in free:
-                free[vm["host"]] -= _bytes(vm.get("memory_touched", vm["memory"]))
+                free[vm["host"]] -= _core.size_bytes(vm.get("memory_touched", vm["memory"]))
         short = []
         for host, needed in self._services_memory(hosts):
             left = max(free[host.key] - round(SPARE_MEMORY * host.memory_bytes), 0) // MIB * MIB
@@ -150,14 +151,6 @@ class Pools:
         yield from ((self._nodes[host.name], host.hypervisor_memory_bytes) for host in inventory(text).hosts)
 
 
-def _bytes(size: str | None) -> int:
-    """Return the bytes of a size as `memory_size` writes it."""
-    if size is None:
-        return 0
-    number, _, unit = size.partition(" ")
-    return int(number) * {"B": 1, "MiB": 2**20, "GiB": 2**30}[unit]
-
-
 def _policies(policies: Sequence[str | None]) -> dict[str, Any]:
     """Return `policy`, or `vdisk_policies` for several. A disk without one prevents a list: the commonest counts."""
     named = [policy for policy in policies if policy is not None]
@@ -167,11 +160,6 @@ def _policies(policies: Sequence[str | None]) -> dict[str, Any]:
         return {"vdisk_policies": tuple(named)}
     commonest = Counter(policies).most_common(1)[0][0]
     return {} if commonest is None else {"policy": commonest}
-
-
-def _natural(key: str) -> list[tuple[str, int]]:
-    """Return a sort key that puts `pve2` before `pve10`."""
-    return [(text, int(number or 0)) for text, number in re.findall(r"(\D+)([0-9]{0,18})", f" {key}")]
 
 
 def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNotes) -> StoragePool | None:
@@ -221,7 +209,7 @@ def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: 
         notes.of(
             "storage pool", pool.name, "logs of OSDs are on separate flash: assumed one generic nvme drive in each host"
         )
-    raw = len(there) * sum(each["per_node"] * _bytes(each["capacity"]) for each in (first, *others))
+    raw = len(there) * sum(each["per_node"] * _core.size_bytes(each["capacity"]) for each in (first, *others))
     if pool.stored_bytes:
         most_raw = max(_amplification(policy.redundancy) for policy in pool.policies)
         if pool.stored_bytes * most_raw <= FULL_RATIO * raw:
@@ -236,15 +224,12 @@ def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: 
 
 def _ceph(pool: StoragePool) -> dict[str, Any]:
     """Return the settings of Ceph that differ from the default."""
-    settings: dict[str, Any] = {}
-    release = None if pool.release is None else _release(pool.release)
-    if release is not None:
-        settings["release"] = release
-    if pool.client is not None:
-        settings["client"] = pool.client
-    if pool.placement_groups is not None and 0 < pool.placement_groups <= MAX_GROUPS:
-        settings["placement_groups"] = pool.placement_groups
-    return settings
+    settings = {
+        "release": None if pool.release is None else _release(pool.release),
+        "client": pool.client,
+        "placement_groups": pool.placement_groups if 0 < (pool.placement_groups or 0) <= MAX_GROUPS else None,
+    }
+    return {key: value for key, value in settings.items() if value is not None}
 
 
 def _release(major: int) -> str | None:
