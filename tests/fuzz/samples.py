@@ -20,6 +20,7 @@ from tests import conftest
 from tests.e2e import test_hostile_inputs
 from tests.python.comparison import test_compare
 from tests.python.diagnosis import test_diagnose
+from tests.python.diagnosis.estate import PAIR
 from tests.python.ingest import test_prometheus, test_prometheus_text, test_storage_paths, test_telemetry_table
 from tests.python.ingest.benchmarks import load_samples, test_benchmark_outputs, test_fio, test_io_points
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
@@ -391,7 +392,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "io points": lambda: [(test_io_points.DATA / "fio-grid.json").read_text(), load_samples.RESULT_FIO],
     "measurements": lambda: [importlib.import_module("tests.python.calibration.test_calibration").CSV],
     "calibration": lambda: [CALIBRATION],
-    "scenario": lambda: [test_diagnose.CLUSTER, conftest.TINY],
+    "scenario": lambda: [PAIR, conftest.TINY],
     "addresses": lambda: [
         *("vcenter://ann@host:8443/DC/C?hours=24&interval=300", "prometheus://host:9090?hours=24&step=60s"),
         *("qemu+ssh://root@host/system?no_verify=1", 'prometheuss://[::1]/x?start=2026-01-01T08:00Z&match=a="b"'),

@@ -193,65 +193,38 @@ def _inventories() -> Iterator[Target]:
         rvtools.recognises(parts[0][: outside.HEAD_BYTES])
         _is_inventory(rvtools.read([str(path) for path in paths]))
 
-    def dump(data: bytes) -> None:
-        proxmox.recognises(data)
-        _is_inventory(proxmox.read([str(_file(data))]))
+    def of_file(reader: Any) -> Callable[[bytes], None]:
+        def take(data: bytes) -> None:
+            reader.recognises(data)
+            _is_inventory(reader.read([str(_file(data))]))
 
-    def host(data: bytes) -> None:
-        lscpu.recognises(data)
-        _is_inventory(lscpu.read([str(_file(data))]))
+        return take
 
     def nodes(data: bytes) -> None:
         good = _file(test_lscpu.flat(test_lscpu.XEON).encode(), "lscpu.json")
         lscpu.recognises(data)
         _is_inventory(lscpu.read([str(good), str(_file(b"available: " + data.removeprefix(b"available: ")))]))
 
-    def virsh(data: bytes) -> None:
-        """The files of a host, each of the kind that it looks like."""
-        folder = _folder("kvm1")
-        for number, part in enumerate(data.split(samples.PART)[:8]):
-            (folder / f"{number}.xml").write_bytes(part)
-        _is_inventory(virsh_files.read([str(folder)]))
+    def of_files(reader: Any, ending: str, most: int) -> Callable[[bytes], None]:
+        def take(data: bytes) -> None:
+            """Files of a folder, each of the kind that it looks like."""
+            folder = _folder("kvm1")
+            for number, part in enumerate(data.split(samples.PART)[:most]):
+                (folder / f"{number}.{ending}").write_bytes(part)
+            reader.recognises(data[: outside.HEAD_BYTES])
+            _is_inventory(reader.read([str(folder)]))
 
-    def answers(data: bytes) -> None:
-        folder = _folder("prism")
-        for number, part in enumerate(data.split(samples.PART)[:20]):
-            (folder / f"{number}.json").write_bytes(part)
-        prism.recognises(data[: outside.HEAD_BYTES])
-        _is_inventory(prism.read([str(folder)]))
+        return take
 
-    def exported(data: bytes) -> None:
-        """Files of objects, each of the kind that it looks like."""
-        folder = _folder("hyperv")
-        for number, part in enumerate(data.split(samples.PART)[:9]):
-            (folder / f"{number}.csv").write_bytes(part)
-        cmdlets.recognises(data[: outside.HEAD_BYTES])
-        _is_inventory(cmdlets.read([str(folder)]))
-
-    yield Target("Hyper-V Get-VM and Get-VMHost", exported)
-
-    def engine(data: bytes) -> None:
-        folder = _folder("ovirt")
-        for number, part in enumerate(data.split(samples.PART)[:8]):
-            (folder / f"{number}.json").write_bytes(part)
-        ovirt.recognises(data[: outside.HEAD_BYTES])
-        _is_inventory(ovirt.read([str(folder)]))
-
-    def cloud(data: bytes) -> None:
-        folder = _folder("openstack")
-        for number, part in enumerate(data.split(samples.PART)[:8]):
-            (folder / f"{number}.json").write_bytes(part)
-        nova.recognises(data[: outside.HEAD_BYTES])
-        _is_inventory(nova.read([str(folder)]))
-
-    yield Target("OpenStack answers", cloud)
-    yield Target("oVirt API answers", engine)
-    yield Target("Nutanix Prism answers", answers)
-    yield Target("virsh dumpxml", virsh)
+    yield Target("Hyper-V Get-VM and Get-VMHost", of_files(cmdlets, "csv", 9))
+    yield Target("OpenStack answers", of_files(nova, "json", 8))
+    yield Target("oVirt API answers", of_files(ovirt, "json", 8))
+    yield Target("Nutanix Prism answers", of_files(prism, "json", 20))
+    yield Target("virsh dumpxml", of_files(virsh_files, "xml", 8))
     yield Target("RVTools .xlsx", workbook, SLOW)
     yield Target("RVTools .csv", tabs)
-    yield Target("Proxmox VE API dump", dump)
-    yield Target("lscpu", host)
+    yield Target("Proxmox VE API dump", of_file(proxmox))
+    yield Target("lscpu", of_file(lscpu))
     yield Target("numactl -H", nodes)
 
 
@@ -424,12 +397,6 @@ def _own() -> Iterator[Target]:
         _file(data, "input.fio")
         fio.workload("input.fio", _scratch())
 
-    def measured(data: bytes) -> None:
-        measurements.read(_file(data), tiny)
-
-    def calibrated(data: bytes) -> None:
-        calibration_file.apply(tiny, _file(data, "input.yaml"))
-
     def addresses(data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
         for parse in (
@@ -452,12 +419,6 @@ def _own() -> Iterator[Target]:
         if cpu.why_not(experiment, cpu.cpu_order(known), None, "") is None:
             scenario.loads(cpu.scenario_of(experiment, known))
 
-    def experiments(data: bytes) -> None:
-        cpu.read(_file(data, "input.yaml"))
-
-    def limited(data: bytes) -> None:
-        limits.of_file(_file(data, "input.yaml"), limits.Limits(), {"prod": None, "test": "Test Cluster"})
-
     def results(data: bytes) -> None:
         """Of two documents, or one and itself; what is found is shown."""
         parts = [_file(part, f"{number}.json") for number, part in enumerate(data.split(samples.PART)[:2])]
@@ -478,8 +439,10 @@ def _own() -> Iterator[Target]:
             outside.Source("store").refuse(error, "a result", "none is needed")
 
     yield Target("lab machine", machine)
-    yield Target("lab experiments", experiments)
-    yield Target("limits of clusters", limited)
+    yield Target("lab experiments", lambda data: cpu.read(_file(data, "input.yaml")))
+    named = {"prod": None, "test": "Test Cluster"}
+    limited = limits.Limits()
+    yield Target("limits of clusters", lambda data: limits.of_file(_file(data, "input.yaml"), limited, named))
     yield Target("results", results)
     yield Target("pages", made)
     yield Target("store entries", kept)
@@ -488,7 +451,7 @@ def _own() -> Iterator[Target]:
     yield Target("io points", io_point)
     yield Target("io runs", io_run)
     yield Target("runs of load generators", load_run)
-    yield Target("measurements", measured)
-    yield Target("calibration", calibrated)
+    yield Target("measurements", lambda data: measurements.read(_file(data), tiny))
+    yield Target("calibration", lambda data: calibration_file.apply(tiny, _file(data, "input.yaml")))
     yield Target("scenario", scenario_text)
     yield Target("addresses", addresses)

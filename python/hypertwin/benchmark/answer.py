@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -194,12 +195,8 @@ def _calibrate(place: Folder, plan: Plan, progress: LabelledProgress | None) -> 
 def _predict(
     place: Folder, plan: Plan, scenario: Scenario, before: list[str], progress: LabelledProgress | None
 ) -> None:
-    told: Progress | None = None if progress is None else _labelled("predicting", progress)
+    told: Progress | None = None if progress is None else partial(progress, "predicting")
     place.write_prediction(dict(prediction.predict(plan, scenario, before, told)))
-
-
-def _labelled(label: str, progress: LabelledProgress) -> Callable[[int, int], None]:
-    return lambda done, total: progress(label, done, total)
 
 
 def _document(place: Folder, plan: Plan, *, propose: bool = False) -> documents.Benchmark:
@@ -225,7 +222,7 @@ def _document(place: Folder, plan: Plan, *, propose: bool = False) -> documents.
         "load": plan.load.title,
         "targets": [target.name for target in plan.targets],
         "predicted_at": at,
-        "prediction_sha256": None if predicted is None else _hash(place),
+        "prediction_sha256": None if predicted is None else (place.path / folders.HASH).read_text("ascii").split()[0],
         "first_run": first,
         "blind": not is_imported and at is not None and all(at <= each for each in later),
         "calibrated_on": None if predicted is None else predicted["calibrated_on"],
@@ -282,10 +279,6 @@ def _notes(found: documents.Benchmark) -> list[str]:
     if disturbed:
         notes.append(f"Disturbed runs: {'. '.join(disturbed[:8])}.")
     return notes
-
-
-def _hash(place: Folder) -> str:
-    return (place.path / folders.HASH).read_text(encoding="ascii").split()[0]
 
 
 def _checked(plan: Plan, found: checks.Checked) -> documents.Check:

@@ -326,7 +326,7 @@ class Campaign:
             raise CampaignError(f"{target.name}: the load failed ({how}) at {step.title}, repeat {repeat + 1}: {said}")
         output = self.folder.run_folder(step, repeat) / target.name / "out"
         try:
-            return self.plan.load.read(output, target, step)
+            return self.plan.load.read(output)
         except OutputError as error:
             reason = printable(short(str(error), 200))
             raise CampaignError(

@@ -14,7 +14,7 @@ from hypertwin.benchmark.shell import Shells, TargetError
 from hypertwin.benchmark.target import LOCAL, Target, excluded
 from hypertwin.errors import printable, short
 from hypertwin.ingest.outside import number
-from hypertwin.lab.system import cpu_ticks
+from hypertwin.lab.system import noise
 
 Severity = Literal["error", "warning", "note"]
 
@@ -95,7 +95,8 @@ def check(plan: Plan, shells: Shells) -> Checked:
 
 def install(plan: Plan, facts: Facts) -> str | None:
     """Return the command that installs the missing programs of a target, or None if none is known or missing."""
-    packages = [plan.load.packages.get(each, {}).get(_family(facts.manager)) for each in missing(plan, facts)]
+    family = "dnf" if facts.manager == "yum" else facts.manager
+    packages = [plan.load.packages.get(each, {}).get(family) for each in missing(plan, facts)]
     known = sorted({each for each in packages if each})
     if not known or len(known) < len(set(packages)):
         return None
@@ -106,10 +107,6 @@ def install(plan: Plan, facts: Facts) -> str | None:
 def missing(plan: Plan, facts: Facts) -> list[str]:
     """Return the programs of the load that a target lacks."""
     return [each for each in plan.load.programs() if each not in facts.programs]
-
-
-def _family(manager: str) -> str:
-    return "dnf" if manager == "yum" else manager
 
 
 def _facts(target: Target, plan: Plan, shells: Shells) -> Facts | Finding:
@@ -141,12 +138,10 @@ def _parsed(name: str, text: str) -> Facts | None:
         key, _, value = line.partition(" ")
         found.setdefault(key, []).append(short(printable(value.strip()), 300))
     try:
-        ticks = [cpu_ticks(each) for each in found["stat"]]
-        spent = {key: ticks[1][key] - ticks[0][key] for key in ticks[0]}
+        use = noise(found["stat"][0], found["stat"][1], 0.0)
         cpus, load = int(found["cpus"][0]), float(found["load"][0].split()[0])
     except (LookupError, ValueError):
         return None
-    total = max(1, sum(spent.values()))
     space = number(found.get("space_kb", [""])[0])
     first = {key: values[0] for key, values in found.items()}
     return Facts(
@@ -160,8 +155,8 @@ def _parsed(name: str, text: str) -> Facts | None:
         writable="writable" in found,
         programs=frozenset(found.get("program", [])),
         manager=first.get("manager", ""),
-        busy_pct=100 * spent["busy"] / total,
-        steal_pct=100 * spent["steal"] / total,
+        busy_pct=use["foreign_pct"],
+        steal_pct=use["steal_pct"],
         load_1min=load,
     )
 

@@ -15,7 +15,6 @@ from hypertwin.benchmark import scripts
 from hypertwin.ingest.outside import number
 from hypertwin.lab.system import cpu_ticks
 
-SECTOR = 512
 PRESSURES = ("cpu", "io", "memory")
 
 _DISK = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|hd[a-z]+|nvme[0-9]+n[0-9]+|mmcblk[0-9]+|dm-[0-9]+|md[0-9]+)")

@@ -97,23 +97,8 @@ class Shells:
         for name, value in (secrets or {}).items():
             text = f"{name}={shlex.quote(value)}\n{text}"
         began = time.time()
-        try:
-            process = subprocess.Popen(
-                self.words(target),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise TargetError(f"{target.name}: {self.words(target)[0]} cannot be run: {error.strerror}") from None
-        with self._lock:
-            self._running.add(process)
-        try:
+        with self._started(target, subprocess.PIPE) as process:
             out, err = _communicate(process, text.encode("utf-8", "surrogateescape"), limit_s + BEHIND_S, most, target)
-        finally:
-            with self._lock:
-                self._running.discard(process)
         done = Done(process.returncode, out, err.decode("utf-8", "replace"), began, time.time())
         if done.code == 255 and target.address != LOCAL:
             raise TargetError(
@@ -121,46 +106,54 @@ class Shells:
             )
         return done
 
+    @contextlib.contextmanager
+    def _started(self, target: Target, stderr: int) -> Iterator[subprocess.Popen[bytes]]:
+        """The process that takes shell text for a target, which `kill` ends. Raises TargetError."""
+        words = self.words(target)
+        try:
+            process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
+            )
+        except OSError as error:
+            raise TargetError(f"{target.name}: {words[0]} cannot be run: {error.strerror}") from None
+        with self._lock:
+            self._running.add(process)
+        try:
+            yield process
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
     def asked(self, target: Target, text: str, count: int, limit_s: float) -> list[tuple[float, str, float]]:
         """Return answers of shell text to single lines, each between the local times of question and answer.
 
         The text prints a line before it reads the first. One connection serves all questions, so that no time for its
         start is in them. Raises TargetError.
         """
-        process = subprocess.Popen(
-            self.words(target),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        assert process.stdin is not None and process.stdout is not None
-        with self._lock:
-            self._running.add(process)
-        timer = threading.Timer(limit_s, process.kill)
-        timer.start()
         found = []
-        try:
-            process.stdin.write(text.encode())
-            process.stdin.flush()
-            process.stdout.readline(4096)  # the shell has read all of its text: what comes now is for the text itself
-            for _ in range(count):
-                began = time.time()
-                process.stdin.write(b"\n")
+        with self._started(target, subprocess.DEVNULL) as process:
+            assert process.stdin is not None and process.stdout is not None
+            timer = threading.Timer(limit_s, process.kill)
+            timer.start()
+            try:
+                process.stdin.write(text.encode())
                 process.stdin.flush()
-                line = process.stdout.readline(4096)
-                found.append((began, line.decode("ascii", "replace").strip(), time.time()))
-        except OSError:
-            raise TargetError(f"{target.name}: the connection ended") from None
-        finally:
-            timer.cancel()
-            process.kill()
-            process.wait()
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-            process.stdout.close()
-            with self._lock:
-                self._running.discard(process)
+                process.stdout.readline(4096)  # the shell has read all of its text: what comes now is for the text
+                for _ in range(count):
+                    began = time.time()
+                    process.stdin.write(b"\n")
+                    process.stdin.flush()
+                    line = process.stdout.readline(4096)
+                    found.append((began, line.decode("ascii", "replace").strip(), time.time()))
+            except OSError:
+                raise TargetError(f"{target.name}: the connection ended") from None
+            finally:
+                timer.cancel()
+                process.kill()
+                process.wait()
+                with contextlib.suppress(OSError):
+                    process.stdin.close()
+                process.stdout.close()
         return found
 
     def kill(self) -> None:

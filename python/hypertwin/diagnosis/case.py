@@ -266,17 +266,14 @@ def _other_cluster(hosts: Sequence[Host], vms: Sequence[Vm], guests: Sequence[st
     """Return a note if telemetry and cluster file have nothing in common."""
     both: list[Host | Vm] = [*hosts, *vms]
     measured = [each for each in both if each.entity]
-    if not (measured or guests) or any(each.key and (each.entity or _inside(each)) for each in both):
+    in_guest = any(vm.key and vm.guest for vm in vms)
+    if not (measured or guests) or in_guest or any(each.key for each in measured):
         return []
     names = [each.name for each in measured] + [telemetry.names(path)["guest"] for path in guests]
     return [
         f"telemetry ({some(names)}) and cluster file ({some([each.name for each in both if each.key])}) have no host "
         "or VM name in common: each was judged separately"
     ]
-
-
-def _inside(entry: Host | Vm) -> bool:
-    return isinstance(entry, Vm) and entry.guest is not None
 
 
 def _extents(evidence: Evidence) -> list[str]:

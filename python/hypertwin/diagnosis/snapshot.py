@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from hypertwin import members
 from hypertwin.diagnosis.evidence import Evidence, Stat
 from hypertwin.diagnosis.subjects import Host, Vm
+from hypertwin.diagnosis.words import span
 from hypertwin.ingest import telemetry
 
 OF_CPU = ("run_sum_pct", "cpu_cores", "demand_mhz", "used_mhz", "guest_cpu_pct")
@@ -45,18 +46,11 @@ def when(at: str | None, over_s: float | None) -> str:
     """Return the time of a measurement, in words."""
     if over_s is None:
         return "at the time of the export" + (f", {_date(at)}" if at else "")
-    return f"over {_span(over_s)}" + (f" until {_date(at)}" if at else "")
+    return f"over {span(over_s)}" + (f" until {_date(at)}" if at else "")
 
 
 def _date(at: str) -> str:
     return at.replace("T", " ").removesuffix("Z")
-
-
-def _span(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        if seconds >= 1.5 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
 
 
 def _free(taken: set[str], path: str, otherwise: tuple[str, str]) -> str:

@@ -10,7 +10,6 @@ by a short first run and not by a clock. The same files therefore give the same 
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -241,14 +240,15 @@ def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
         return before
     try:
         twin.set_times(before, twin.seconds_of(before))
-        point, layouts = _run(before)
+        loaded = scenarios.loads(json.dumps(before), file="the cluster file, changed")
+        point, layouts = _run(loaded)
     except HypertwinError as error:
         return " ".join(str(error).split())
     after: list[Point | str] = []
     spread = [_spread(layouts)]
     for change in remedy.changes:
         try:
-            changed, layouts = _run(_changed(before, change))
+            changed, layouts = _run(loaded.with_overrides(change.sets))
         except HypertwinError as error:
             after.append(" ".join(str(error).split()))
             spread.append({})
@@ -258,23 +258,8 @@ def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
     return _Runs(point, tuple(after), tuple(spread))
 
 
-def _run(data: Mapping[str, Any]) -> tuple[Point, Mapping[str, Any]]:
-    loaded = scenarios.loads(json.dumps(data), file="the cluster file, changed")
+def _run(loaded: Scenario) -> tuple[Point, Mapping[str, Any]]:
     return simulation.simulate(loaded).to_dict()["points"][0], virtual_numa.layouts(loaded)
-
-
-def _changed(before: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    after = copy.deepcopy(dict(before))
-    for path, value in change.sets.items():
-        *keys, last = path.split(".")
-        here = after
-        for key in keys:
-            here = here.setdefault(key, {})
-        if value is None:
-            here.pop(last, None)
-        else:
-            here[last] = value
-    return after
 
 
 def _spread(layouts: Mapping[str, Any]) -> dict[str, float]:

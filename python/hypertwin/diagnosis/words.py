@@ -18,6 +18,14 @@ def size(count: float) -> str:
     return f"{count:,.0f} B"
 
 
+def span(seconds: float) -> str:
+    """Return a duration in whole days, hours, minutes or seconds."""
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
 def milliseconds(value: float) -> str:
     """Return milliseconds, with a decimal below 10."""
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"

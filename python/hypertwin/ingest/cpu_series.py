@@ -8,10 +8,9 @@ import itertools
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
-from hypertwin.ingest.inventory import Demand, figures
+from hypertwin.ingest.inventory import Demand, figures, iso
 
 MAX_STEPS = 10_000
 MAX_CPUS = 100_000.0
@@ -37,7 +36,11 @@ class Series:
     @property
     def span(self) -> dict[str, Any]:
         """Duration, counter and end, by the names of measurements."""
-        return {"over_s": float(len(self.used) * self.step_s), "counter": self.counter, "at": _iso(max(self.times))}
+        return {
+            "over_s": float(len(self.used) * self.step_s),
+            "counter": self.counter,
+            "at": iso(max(self.times)),
+        }
 
     def times_cpus(self, cpus: float) -> Series:
         """Return the series in CPUs, if its values are shares of these CPUs."""
@@ -85,13 +88,9 @@ def together(all_: Sequence[tuple[Series, float]]) -> dict[str, Any]:
         "cpu_mhz": mean,
         "cpu_p95_mhz": p95,
         "over_s": float(len(sums) * all_[0][0].step_s),
-        "at": _iso(max(sums)),
+        "at": iso(max(sums)),
         "counter": f"{all_[0][0].counter}, of {len(all_)} guests added up",
     }
-
-
-def _iso(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _span(seconds: int) -> str:

@@ -15,14 +15,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 
 from hypertwin.ingest import aggregates, telemetry, telemetry_table
 from hypertwin.ingest.figures import DIGITS, LARGEST, LEAST_SHARE, Figure, Figures, Sum, Term
-from hypertwin.ingest.inventory import Assumption, Cluster, Demand, Host, Inventory, Vm
+from hypertwin.ingest.inventory import Assumption, Cluster, Demand, Host, Inventory, Vm, iso
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.telemetry import Reading
 
@@ -533,4 +532,4 @@ def _added_up(total: Sum, several: int) -> str:
 
 
 def _iso(us: int | None) -> str | None:
-    return None if us is None else datetime.fromtimestamp(us // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if us is None else iso(us // 1_000_000)

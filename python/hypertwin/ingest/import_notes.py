@@ -65,17 +65,9 @@ class ImportNotes:
         """Note that `text` holds for the placement rule of this name."""
         self._add(Note("rule", text, named), name)
 
-    def datastore(self, name: str, text: str) -> None:
-        """Note that `text` holds for the datastore of this name."""
-        self._add(Note("datastore", text), name)
-
-    def pool(self, name: str, text: str) -> None:
-        """Note that `text` holds for the storage pool of this name."""
-        self._add(Note("storage pool", text), name)
-
-    def osd(self, name: str, text: str) -> None:
-        """Note that `text` holds for the OSD of this name."""
-        self._add(Note("OSD", text), name)
+    def of(self, kind: str, name: str, text: str) -> None:
+        """Note that `text` holds for the subject of this kind and name: a `datastore`, `storage pool` or `OSD`."""
+        self._add(Note(kind, text), name)
 
     def _add(self, note: Note, name: str) -> None:
         self.names.setdefault(note, []).append(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from hypertwin.ingest.outside import Gap
 from hypertwin.language import UNKNOWN_CLUSTER
@@ -324,6 +325,11 @@ def _several(kind: str, names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"{kind} {names[0]}"
     return f"{len(names)} {kind}s ({', '.join(names[:3])}{' ...' if len(names) > 3 else ''})"
+
+
+def iso(seconds: float) -> str:
+    """Return a time in Unix time as ISO 8601, in UTC and whole seconds."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def figures(values: Sequence[float]) -> tuple[float, float, float]:

@@ -55,22 +55,15 @@ def made(path: Path) -> Made:
     said = document.get("made") if isinstance(document, dict) else None
     if not isinstance(said, dict):
         _malformed(path, "made", said)
-    version, date, seed = said.get("version"), said.get("date"), said.get("seed")
-    if not isinstance(version, str):
-        _malformed(path, "made.version", version)
-    if not isinstance(date, str):
-        _malformed(path, "made.date", date)
-    if not (seed is None or isinstance(seed, int)):
-        _malformed(path, "made.seed", seed)
-    files = said.get("files")
-    if not isinstance(files, list):
-        _malformed(path, "made.files", files)
+    for key, kinds in (("version", str), ("date", str), ("seed", int | None), ("files", list)):
+        if not isinstance(said.get(key), kinds):
+            _malformed(path, f"made.{key}", said.get(key))
     return Made(
-        version=version,
-        date=date,
+        version=said["version"],
+        date=said["date"],
         command=_texts(path, "made.command", said.get("command")),
-        files=[_file(path, f"made.files.{index}", each) for index, each in enumerate(files)],
-        seed=seed,
+        files=[_file(path, f"made.files.{index}", each) for index, each in enumerate(said["files"])],
+        seed=said.get("seed"),
         calibrated=_texts(path, "made.calibrated", said.get("calibrated")),
     )
 

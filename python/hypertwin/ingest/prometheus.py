@@ -25,9 +25,8 @@ import polars as pl
 from hypertwin.errors import UnreachableError, short
 from hypertwin.ingest import address, outside, prometheus_series
 from hypertwin.ingest.address import Address
-from hypertwin.ingest.outside import Gap
-from hypertwin.ingest.prometheus_queries import EXPORTERS, NODE, Exporter, Query
-from hypertwin.ingest.prometheus_series import Series, Systems, parts
+from hypertwin.ingest.prometheus_queries import EXPORTERS, NODE, PROBES, Exporter, Query
+from hypertwin.ingest.prometheus_series import Series, Systems, gaps, parts
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.telemetry_table import SCHEMA
 
@@ -78,22 +77,16 @@ def read(text: str) -> Reading:
         present = _present(server, client, window)
         found = [exporter for exporter in EXPORTERS if exporter.probe in present]
         if not found:
-            probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
             hint = "ask for another time with ?start=...&end=..., or see what is scraped at /targets"
-            outside.Source(where).at("series").lacks("no known series", f"one of: {probes}", hint)
+            outside.Source(where).at("series").lacks("no known series", f"one of: {PROBES}", hint)
         plans = [_plan(server, client, window, exporter, present, notes) for exporter in found]
         systems = Systems()
         if NODE.probe in present:
             systems = prometheus_series.systems(lambda expression: _look(server, client, window, expression))
         nanoseconds = _in_nanoseconds(server, client, window, present, notes)
-    if systems.guests and NODE in found:
-        notes.append(
-            f"assumed to be guests, from firmware or steal: {len(systems.guests)} of {len(systems.names)} systems"
-        )
-    absent = {
-        query.series: query.costs for plan in plans for query in plan.exporter.queries if query.series not in present
-    }
-    reading = Reading(str(where), "prometheus", iter(()), [Gap(name, costs) for name, costs in absent.items()], notes)
+    if NODE in found:
+        notes += systems.notes()
+    reading = Reading(str(where), "prometheus", iter(()), gaps(found, present), notes)
     reading.frames = _frames(server, window, plans, systems, nanoseconds)
     return reading
 

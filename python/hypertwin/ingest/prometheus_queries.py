@@ -51,8 +51,8 @@ def _modes(modes: str) -> str:
 _CPUS = 'count by (instance) (count by (instance, cpu) (node_cpu_seconds_total{$m mode="idle"}))'
 
 
-def _system(metric: str, series: str, expression: str, costs: str, of: str = "system") -> Query:
-    return Query(metric, of, series, expression, costs)
+def _system(metric: str, series: str, expression: str, costs: str) -> Query:
+    return Query(metric, "system", series, expression, costs)
 
 
 def _rate(metric: str, series: str, costs: str, scale: str = "", of: str = "system", by: str = "instance") -> Query:
@@ -144,9 +144,9 @@ NODE = Exporter(
 )
 
 
-def _domain(metric: str, series: str, costs: str, scale: str = "", *, rate: bool = False) -> Query:
+def _domain(metric: str, series: str, costs: str, *, rate: bool = False) -> Query:
     value = f"rate({series}{{$m}}[$r])" if rate else f"{series}{{$m}}"
-    return Query(metric, "vm", series, f"{scale}max by (instance, domain) ({value})", costs)
+    return Query(metric, "vm", series, f"max by (instance, domain) ({value})", costs)
 
 
 def _vcpu_seconds(metric: str, series: str, costs: str) -> tuple[Query, Query]:
@@ -277,3 +277,5 @@ VMWARE = Exporter(
 )
 
 EXPORTERS = (NODE, LIBVIRT, VMWARE)
+PROBES = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
+"""Exporters with their probes, in words."""

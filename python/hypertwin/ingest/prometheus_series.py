@@ -6,13 +6,14 @@ Both readers use it, the one for servers and the one for scraped text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from hypertwin.ingest import outside, telemetry
-from hypertwin.ingest.prometheus_queries import LIBVIRT, Query
+from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.prometheus_queries import LIBVIRT, Exporter, Query
 from hypertwin.ingest.telemetry import METRICS
 from hypertwin.ingest.telemetry_table import SCHEMA
 
@@ -48,6 +49,18 @@ class Systems:
         """Return the name of the system with this instance."""
         host = host_of(instance)
         return self.names.get(host, host)
+
+    def notes(self) -> list[str]:
+        """Return the note on systems assumed to be guests, if there are any."""
+        text = f"assumed to be guests, from firmware or steal: {len(self.guests)} of {len(self.names)} systems"
+        return [text] if self.guests else []
+
+
+def gaps(exporters: Iterable[Exporter], present: Container[str]) -> list[Gap]:
+    """Return the gaps for series that these exporters lack."""
+    queries = (query for exporter in exporters for query in exporter.queries)
+    absent = {query.series: query.costs for query in queries if query.series not in present}
+    return [Gap(name, costs) for name, costs in absent.items()]
 
 
 def systems(look: Look) -> Systems:

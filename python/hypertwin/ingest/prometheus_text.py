@@ -20,8 +20,7 @@ from pathlib import Path
 import polars as pl
 
 from hypertwin.ingest import outside, prometheus_series, promql
-from hypertwin.ingest.outside import Gap
-from hypertwin.ingest.prometheus_queries import EXPORTERS, NODE, Exporter, Query
+from hypertwin.ingest.prometheus_queries import EXPORTERS, NODE, PROBES, Exporter, Query
 from hypertwin.ingest.prometheus_series import Series, Systems
 from hypertwin.ingest.promql import Key
 from hypertwin.ingest.telemetry import Reading
@@ -254,11 +253,9 @@ class _Frames:
         """Report missing figures. Refuses a source without any row."""
         present: list[Exporter] = [exporter for exporter in EXPORTERS if exporter.probe in self.series]
         if not present or not self.rows:
-            probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
             hint = "save all that the exporter answers at /metrics"
-            self.source.at("series").lacks("no known series", f"one of: {probes}", hint)
-        absent = {q.series: q.costs for each in present for q in each.queries if q.series not in self.series}
-        self.reading.gaps += [Gap(name, costs) for name, costs in absent.items()]
+            self.source.at("series").lacks("no known series", f"one of: {PROBES}", hint)
+        self.reading.gaps += prometheus_series.gaps(present, self.series)
         if not self.pairs:
             again = "of the same instance, with times" if self.scrapes > 1 else "of the same instance"
             self.reading.notes.append(f"counters need two scrapes {again}: only gauges are read")
@@ -266,8 +263,4 @@ class _Frames:
             self.reading.notes.append(
                 f"{self.untimed} scrapes do not say when they were taken: only their gauges are read"
             )
-        if self.systems.guests:
-            count = len(self.systems.guests)
-            self.reading.notes.append(
-                f"assumed to be guests, from firmware or steal: {count} of {len(self.systems.names)} systems"
-            )
+        self.reading.notes += self.systems.notes()

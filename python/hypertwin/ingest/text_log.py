@@ -8,15 +8,17 @@ from __future__ import annotations
 import math
 import re
 from calendar import month_abbr
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 import polars as pl
 
 from hypertwin.ingest import outside, telemetry, telemetry_table
 from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.telemetry import Reading
 
 PART_ROWS = 50_000
 """Approximate rows of the table in memory at a time."""
@@ -34,6 +36,16 @@ _TIME = re.compile(r"([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,][0-9]{1,9})?")
 _COMMA = re.compile(r"-?[0-9]{1,20},[0-9]{1,20}")
 _LINUX = re.compile(r"\s{0,9}Linux\s+(\S{1,256})\s+\(([^()\t]{1,1024})\)\s+(\S{1,32})")
 _CPUS = re.compile(r"\(([0-9]{1,5}) CPU\)")
+
+
+class Lines(Protocol):
+    """Reader of a text, line by line."""
+
+    def feed(self, line: str) -> None:
+        """Read one line."""
+
+    def finish(self) -> None:
+        """Write the last rows. Add the notes and gaps."""
 
 
 class Rows:
@@ -91,23 +103,23 @@ class Rows:
         rows, self._rows = self._rows, []
         return telemetry_table.frame(rows)
 
-    def frames(
-        self,
-        lines: Iterable[str],
-        feed: Callable[[str], None],
-        finish: Callable[[], None],
-        expected: Mapping[str, tuple[str, str]] = MappingProxyType({}),
-    ) -> Iterator[pl.DataFrame]:
-        """Feed lines one by one and yield the table part by part. At the end add gaps for missing metrics of
-        `expected`.
+    def reading(
+        self, kind: str, lines: Lines, expected: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    ) -> Reading:
+        """Return the reading of the file. `expected` are its usual metrics, as in `lacking`."""
+        return Reading(self.path.name, kind, self.frames(lines, expected), self.gaps, self.notes)
+
+    def frames(self, lines: Lines, expected: Mapping[str, tuple[str, str]]) -> Iterator[pl.DataFrame]:
+        """Feed the lines of the file one by one and yield the table part by part. At the end add gaps for missing
+        metrics of `expected`.
 
         Refuses a file without any measurement.
         """
-        for line in lines:
-            feed(line)
+        for line in outside.text_lines(self.path):
+            lines.feed(line)
             if self.full():
                 yield self.take()
-        finish()
+        lines.finish()
         self.lacking(expected)
         yield from self.rest()
 

@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl
 
 from hypertwin.errors import short
 from hypertwin.ingest import outside
+from hypertwin.ingest.address import refuse
 
 _SHA256 = re.compile(r"(?:[0-9a-f]{2}:?){31}[0-9a-f]{2}")
 
@@ -85,21 +86,16 @@ def changed(error: OtherCertificateError) -> str:
     return f"{found}\n  help: compare it with the one on the server; if it is right, give it as ?fingerprint=SHA256"
 
 
-def refuse_option(value: str, allowed: str, hint: str) -> None:
-    """Raise a SourceError for this value of an address."""
-    outside.Source("").refuse(value, allowed, hint, "bad-address")
-
-
 def _switch(text: str) -> bool:
     if text not in ("0", "1"):
-        refuse_option(f"insecure={short(text)}", "insecure=0 or insecure=1", "check the option")
+        refuse(f"insecure={short(text)}", "insecure=0 or insecure=1", "check the option")
     return text == "1"
 
 
 def _file(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
-        refuse_option("ca", "the name of a file with certificates (PEM)", "check the name")
+        refuse("ca", "the name of a file with certificates (PEM)", "check the name")
     return path
 
 
@@ -107,7 +103,7 @@ def _fingerprint(text: str) -> str:
     if not _SHA256.fullmatch(text.lower()):
         allowed = "the SHA-256 of a certificate: 64 hexadecimal digits, colons allowed"
         hint = "openssl s_client -connect HOST:PORT < /dev/null | openssl x509 -noout -fingerprint -sha256"
-        refuse_option(f"fingerprint={short(text)}", allowed, hint)
+        refuse(f"fingerprint={short(text)}", allowed, hint)
     return text.lower().replace(":", "")
 
 
@@ -116,10 +112,10 @@ def trust(query: str) -> Trust:
     pairs = query.split("&", 10)[:10]
     given = dict(parse_qsl("&".join(pairs), keep_blank_values=True))
     if query and len(given) != query.count("&") + 1:
-        refuse_option("options that are not understood", "?OPTION=VALUE&OPTION=VALUE", "check what follows the ?")
+        refuse("options that are not understood", "?OPTION=VALUE&OPTION=VALUE", "check what follows the ?")
     for key in given:
         if key not in OPTIONS:
-            refuse_option(f"option {short(key)!r}", " or ".join(OPTIONS), "check its spelling")
+            refuse(f"option {short(key)!r}", " or ".join(OPTIONS), "check its spelling")
     return Trust(**{key: OPTIONS[key](value) for key, value in given.items()})
 
 

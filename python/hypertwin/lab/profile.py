@@ -28,8 +28,6 @@ SAMPLE_S = 0.02
 """CPU time of one sample of the spin kernel."""
 LEAST_S, MOST_S = 0.05, 60.0
 
-STREAM_KERNELS = ("copy", "scale", "add", "triad")
-
 
 class ProfileError(HypertwinError):
     """Raised if the machine could not be measured."""
@@ -101,10 +99,8 @@ def profile(
         found[name] = part()
     if progress:
         progress(len(parts), len(parts))
-    first, last = system.cpu_ticks(before), system.cpu_ticks(system.stat_line())
-    total = max(1, sum(last.values()) - sum(first.values()))
     found["noise"] = {
-        "steal_pct": 100 * (last["steal"] - first["steal"]) / total,
+        "steal_pct": system.noise(before, system.stat_line(), 0.0)["steal_pct"],
         "load": system.load(),
         "spin_spread_pct": found["spin"]["spread_pct"],
         "lost_pct": found["spin"]["lost_pct"],

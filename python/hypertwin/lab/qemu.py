@@ -43,6 +43,8 @@ frequency.
 
 TOLD = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
+KVM_BOOT_S = 8.0
+"""Maximum time in seconds for a guest to boot with KVM."""
 SETTLE_S = 3.0
 """Maximum time in seconds for QEMU to open its control socket, and to end on request."""
 
@@ -319,7 +321,7 @@ def _place(guest: Guest, settings: Settings, cpus: Collection[int]) -> None:
             os.setpriority(os.PRIO_PROCESS, thread, settings.nice)
 
 
-def kvm_trouble(settings: Settings, cpus: Sequence[int], folder: Path, timeout_s: float = 8.0) -> str:
+def kvm_trouble(settings: Settings, cpus: Sequence[int], folder: Path) -> str:
     """Return the reason why KVM cannot be used here, or an empty string if a guest boots with KVM.
 
     A guest is booted, because the device alone is no proof.
@@ -330,7 +332,7 @@ def kvm_trouble(settings: Settings, cpus: Sequence[int], folder: Path, timeout_s
         return f"no permission to use {KVM}: join its group ({KVM.group()}) or run as root"
     try:
         with guests(settings, 1, cpus, folder) as [guest]:
-            guest.wait_for("READY", timeout_s)
+            guest.wait_for("READY", KVM_BOOT_S)
     except GuestError as error:
         return f"a guest does not boot with {KVM} ({str(error).removeprefix('guest-1 ')})"
     return ""

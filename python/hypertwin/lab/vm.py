@@ -31,7 +31,7 @@ from hypertwin.files import writing
 from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu, system
-from hypertwin.lab.qemu import Account, Guest, GuestError, Line
+from hypertwin.lab.qemu import Guest, GuestError, Line
 from hypertwin.runs import simulation
 from hypertwin.runs.simulation import LabelledProgress
 
@@ -439,11 +439,9 @@ def _host_figures(begin: Line, end: Line) -> list[dict[str, float]]:
     """Return the scheduler's account of each vCPU between two lines."""
     elapsed_ns = end.host_ns - begin.host_ns
     spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
-    return [_shares(each, elapsed_ns) for each in spent]
-
-
-def _shares(spent: Account, elapsed_ns: int) -> dict[str, float]:
-    return {"run_pct": _percent(spent.run_ns, elapsed_ns), "wait_pct": _percent(spent.wait_ns, elapsed_ns)}
+    return [
+        {"run_pct": _percent(each.run_ns, elapsed_ns), "wait_pct": _percent(each.wait_ns, elapsed_ns)} for each in spent
+    ]
 
 
 def _percent(part: float, whole: float) -> float:

@@ -122,9 +122,8 @@ class Scenario:
 
     def __repr__(self) -> str:
         """Return one line with name, size and origin of the scenario."""
-        hosts, vms = len(self.inventory.hosts), len(self.inventory.vms)
-        counted = f"{hosts} host{'' if hosts == 1 else 's'}, {vms} VM{'' if vms == 1 else 's'}"
-        return f"<Scenario {self.name}: {counted}{f', from {self.path.name}' if self.path else ''}>"
+        hosts, vms = naming.counted(len(self.inventory.hosts), "host"), naming.counted(len(self.inventory.vms), "VM")
+        return f"<Scenario {self.name}: {hosts}, {vms}{f', from {self.path.name}' if self.path else ''}>"
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
@@ -364,10 +363,15 @@ def named_in(text: str, changes: Iterable[tuple[str, object]] = ()) -> list[Path
     return [Path(name.partition("#")[0]) for name in named]
 
 
+def _section(data: Any, name: str) -> dict[str, Any]:
+    """Return the entries of a section by name, without those that are no mappings."""
+    found = data.get(name) if isinstance(data, dict) else None
+    entries = found.items() if isinstance(found, dict) else ()
+    return {key: entry for key, entry in entries if isinstance(entry, dict)}
+
+
 def _job_names(data: Any) -> list[str]:
-    workloads = data.get("workloads") if isinstance(data, dict) else None
-    listed = workloads.values() if isinstance(workloads, dict) else ()
-    return [each["fio"] for each in listed if isinstance(each, dict) and isinstance(each.get("fio"), str)]
+    return [each["fio"] for each in _section(data, "workloads").values() if isinstance(each.get("fio"), str)]
 
 
 def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] = ()) -> Scenario:
@@ -416,12 +420,10 @@ def _read_jobs(draft: _Draft) -> list[Mistake]:
 
     Other keys of the workload override those of the job.
     """
-    found = draft.data.get("workloads") if isinstance(draft.data, dict) else None
-    workloads: dict[str, Any] = found if isinstance(found, dict) else {}
     read: dict[str, Any] = {}
     mistakes: list[Mistake] = []
-    for name, workload in workloads.items():
-        if not (isinstance(workload, dict) and isinstance(workload.get("fio"), str)):
+    for name, workload in _section(draft.data, "workloads").items():
+        if not isinstance(workload.get("fio"), str):
             continue
         job: dict[str, Any] = {"arrivals": {"io": {}}, "cpu": {"mean": fio.CPU_PER_IO}}
         try:
@@ -433,7 +435,7 @@ def _read_jobs(draft: _Draft) -> list[Mistake]:
             mistakes.extend(error.mistakes)
         read[name] = _merged(job, {key: value for key, value in workload.items() if key != "fio"})
     if read:
-        draft.data["workloads"] = {**workloads, **read}
+        draft.data["workloads"] = {**draft.data["workloads"], **read}
     return mistakes
 
 
@@ -461,10 +463,7 @@ def is_served(path: Path, folder: Path) -> bool:
 
 def _with_preset(draft: _Draft) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the pools with a preset, as written, by name."""
-    found = draft.data.get("storage") if isinstance(draft.data, dict) else None
-    for name, pool in found.items() if isinstance(found, dict) else ():
-        if isinstance(pool, dict) and "preset" in pool:
-            yield name, pool
+    yield from ((name, pool) for name, pool in _section(draft.data, "storage").items() if "preset" in pool)
 
 
 def _in_preset(pool: Mapping[str, Any], keys: Sequence[str]) -> bool:

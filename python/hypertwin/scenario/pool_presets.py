@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from hypertwin.documents.presets import Preset
 from hypertwin.errors import fail, short
@@ -32,16 +33,7 @@ def find(name: str, path: str = "names") -> Preset:
         near = of_product or difflib.get_close_matches(name.lower(), known, n=1)
         hint = f"did you mean {' or '.join(near)}?" if near else "hypertwin presets lists them"
         fail("unknown-value", path, short(name), ", ".join(known), hint)
-    found = yaml_file.parse(text(name), f"{name}.yaml").root.data()
-    return Preset(
-        name=name,
-        description=found["description"],
-        differs=found["differs"],
-        sources=found["sources"],
-        date=found["date"],
-        refresh=found["refresh"],
-        pool=found["pool"],
-    )
+    return cast("Preset", {"name": name, **yaml_file.parse(text(name), f"{name}.yaml").root.data()})
 
 
 def text(name: str) -> str:

@@ -239,7 +239,7 @@ histogram 1100 5
 def test_pgbench_has_throughput_mean_and_percentiles_of_its_log(tmp_path: Path):
     (tmp_path / "out").write_text(PGBENCH)
     found = plan({"kind": "pgbench"})
-    figures = found.load.read(tmp_path / "out", found.targets[0], Step(1, {}))
+    figures = found.load.read(tmp_path / "out")
     assert figures.values["throughput_per_s"] == 1001.5
     assert figures.values["response_ms_mean"] == 3.993
     assert figures.values["response_ms_p95"] == pytest.approx(1.01**1000 / 1000)
@@ -277,7 +277,7 @@ Threads fairness:
 def test_sysbench_has_both_percentiles_of_its_histogram(tmp_path: Path):
     (tmp_path / "out").write_text(SYSBENCH)
     found = plan({"kind": "sysbench"})
-    figures = found.load.read(tmp_path / "out", found.targets[0], Step(1, {}))
+    figures = found.load.read(tmp_path / "out")
     assert figures.values == {
         "throughput_per_s": 10.0,
         "response_ms_mean": 3.7,
@@ -294,7 +294,7 @@ def test_output_without_figures_is_an_error_with_a_reason(kind: str, text: bytes
     found = plan({"kind": kind, **more})
     (tmp_path / "out").write_bytes(text)
     with pytest.raises(OutputError) as caught:
-        found.load.read(tmp_path / "out", found.targets[0], Step(1, {}))
+        found.load.read(tmp_path / "out")
     assert str(caught.value)
 
 
@@ -310,7 +310,7 @@ def test_a_pattern_takes_no_longer_on_hostile_output(tmp_path: Path):
     found = plan({"kind": "command", "run": "x", "patterns": {"iops": "^(?:a+)+$|iops: ([0-9,]+)"}})
     (tmp_path / "out").write_text(f"{'a' * 4000}!\niops: 5\niops: 1,200\n{'a' * 4000}!\n")
     began = time.monotonic()
-    assert found.load.read(tmp_path / "out", found.targets[0], Step(1, {})).values == {"iops": 1200}
+    assert found.load.read(tmp_path / "out").values == {"iops": 1200}
     assert time.monotonic() - began < 5
 
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.python.diagnosis.estate import PAIR
 
 from hypertwin import scenario
 from hypertwin.diagnosis import diagnose, what_if
 from hypertwin.diagnosis.rule import Finding
 
-CLUSTER = """
-name: cluster
-run: {duration: 4 s, warmup: 1 s, replications: 1}
-hosts:
-  esx1: &host {sockets: 2, cores_per_socket: 6, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-7.0}
-  esx2: *host
-vms:
-  db: {vcpus: 8, memory: 32 GiB, workload: oltp, host: esx1}
-  web: {vcpus: 4, memory: 16 GiB, workload: oltp, load: 0.2, host: esx2}
-workloads:
-  oltp: {arrivals: {closed: {population: 40, think: {mean: 20 ms}}}, cpu: {mean: 5 ms}}
-"""
+CLUSTER = PAIR.replace("cores_per_socket: 8", "cores_per_socket: 6")
 
 
 def found(change: dict[str, Any]) -> Finding:

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from tests.conftest import refused
+from tests.python.diagnosis.estate import PAIR, only
 
 from hypertwin import scenario
 from hypertwin.diagnosis import ALSO_READ, Diagnosis, diagnose
 from hypertwin.diagnosis.evidence import Evidence
-from hypertwin.diagnosis.rule import OWN, Band, Finding
+from hypertwin.diagnosis.rule import OWN, Band
 from hypertwin.diagnosis.rules import RULES
 from hypertwin.ingest import telemetry, telemetry_table
 from hypertwin.show import diagnosis, registry, view
@@ -91,11 +92,6 @@ def look(tmp_path: Path) -> Look:
 
 def codes(found: Diagnosis) -> set[str]:
     return {finding.code for finding in found.findings}
-
-
-def only(found: Diagnosis, code: str) -> Finding:
-    (finding,) = [finding for finding in found.findings if finding.code == code]
-    return finding
 
 
 def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
@@ -486,20 +482,6 @@ def test_series_are_thinned_out(look: Look) -> None:
     assert chart["band"]["critical"] == 10
 
 
-CLUSTER = """
-name: cluster
-run: {duration: 4 s, warmup: 1 s, replications: 1}
-hosts:
-  esx1: &host {sockets: 2, cores_per_socket: 8, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-6.5}
-  esx2: *host
-vms:
-  db: {vcpus: 8, memory: 32 GiB, cores_per_socket: 8, workload: oltp, host: esx1}
-  web: {vcpus: 4, memory: 16 GiB, workload: oltp, load: 0.2, host: esx2}
-workloads:
-  oltp: {arrivals: {closed: {population: 40, think: {mean: 20 ms}}}, cpu: {mean: 5 ms}}
-"""
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -520,13 +502,13 @@ workloads:
     ],
 )
 def test_configuration_alone(change: dict[str, Any], expected: set[str]) -> None:
-    found = diagnose(cluster=scenario.loads(CLUSTER, change), simulate=False)
+    found = diagnose(cluster=scenario.loads(PAIR, change), simulate=False)
     assert codes(found) == expected
     assert all(finding.what_if is None for finding in found.findings)
 
 
 def test_a_move_is_simulated_before_and_after(look: Look) -> None:
-    crowded = scenario.loads(CLUSTER, {"vms.db.count": 5, "vms.db.memory": "16 GiB"})
+    crowded = scenario.loads(PAIR, {"vms.db.count": 5, "vms.db.memory": "16 GiB"})
     table = {
         **{(f"{HOST}/vm/db-{n}", "ready_sum_pct"): 80 for n in range(1, 6)},
         (HOST, "usage_pct"): 100,
@@ -558,7 +540,7 @@ def test_a_move_is_simulated_before_and_after(look: Look) -> None:
     ],
 )
 def test_what_would_cure_it(look: Look, code: str, table: Table, change: dict[str, Any], sets: dict[str, Any]) -> None:
-    finding = only(look({(DB, "interval_s"): 20, **table}, cluster=scenario.loads(CLUSTER, change)), code)
+    finding = only(look({(DB, "interval_s"): 20, **table}, cluster=scenario.loads(PAIR, change)), code)
     assert finding.what_if is not None
     assert {key: finding.what_if["set"][key] for key in sets} == sets
     assert finding.what_if["before"] != finding.what_if["after"]
@@ -568,7 +550,7 @@ def test_what_would_cure_it(look: Look, code: str, table: Table, change: dict[st
 def test_labels_are_matched_and_strangers_named(look: Look) -> None:
     found = look(
         {("host/ESX1.example.com/vm/DB", "ready_sum_pct"): 80, ("host/esx1/vm/other", "ready_sum_pct"): 80},
-        cluster=scenario.loads(CLUSTER),
+        cluster=scenario.loads(PAIR),
         simulate=False,
     )
     assert only(found, "cpu-ready").subject.name == "DB"
@@ -645,7 +627,7 @@ LABELLED = {
 )
 def test_moves_keep_to_placement_rules(look: Look, rule: dict[str, Any] | None, moved: str | None) -> None:
     rules = [{"name": "a rule", **rule}] if rule else []
-    cluster = scenario.loads(CLUSTER, {**LABELLED, "rules": rules})
+    cluster = scenario.loads(PAIR, {**LABELLED, "rules": rules})
     path = telemetry.entity("host", "ESX1", "vm", "DB 1 (production)")
     finding = only(look({(path, "ready_sum_pct"): 200}, cluster=cluster), "cpu-ready")
     assert finding.subject.name == "DB 1 (production)"
@@ -751,13 +733,13 @@ def test_hosts_and_times_of_sources_are_looked_at(
 
 def test_telemetry_of_another_cluster_is_said_so(look: Look) -> None:
     strangers = {("host/kvm7/vm/shop", "vcpus"): 2, ("host/kvm7/vm/shop", "ready_sum_pct"): 60}
-    (note,) = look(strangers, cluster=scenario.loads(CLUSTER), simulate=False).document["notes"]
+    (note,) = look(strangers, cluster=scenario.loads(PAIR), simulate=False).document["notes"]
     assert note == (
         "telemetry (kvm7, shop) and cluster file (esx1, esx2, db, web) have no host or VM name in common: "
         "each was judged separately"
     )
     # one name in common is a cluster that has grown
-    known = look({**strangers, (OTHER, "usage_pct"): 10}, cluster=scenario.loads(CLUSTER), simulate=False)
+    known = look({**strangers, (OTHER, "usage_pct"): 10}, cluster=scenario.loads(PAIR), simulate=False)
     assert known.document["notes"] == ["not in the cluster file, so their configuration is unknown: shop"]
 
 
@@ -780,7 +762,7 @@ def test_a_guest_is_the_machine_of_its_name(tmp_path: Path, name: str) -> None:
     assert [(measure.entity or "").split("/")[0] for measure in finding.evidence] == ["host", "guest"]
     assert finding.evidence[1].value == 55
     assert not found.document["notes"]
-    with_cluster = diagnose([vmstat], cluster=scenario.loads(CLUSTER), simulate=False)
+    with_cluster = diagnose([vmstat], cluster=scenario.loads(PAIR), simulate=False)
     assert not [note for note in with_cluster.document["notes"] if "in common" in note or "known by that name" in note]
 
 

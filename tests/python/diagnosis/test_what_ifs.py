@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.python.diagnosis.estate import PAIR
 
 from hypertwin import scenario
 from hypertwin.diagnosis import Diagnosis, diagnose, what_if
@@ -20,20 +21,10 @@ pytestmark = pytest.mark.usefixtures("tables_here")
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
 HOST, OTHER, DB, LUN = "host/esx1", "host/esx2", "host/esx1/vm/db", "host/esx1/device/naa.1"
 
-CLUSTER = """
-name: cluster
-run: {duration: 4 s, warmup: 1 s, replications: 1}
-hosts:
-  esx1: &host {sockets: 2, cores_per_socket: 8, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-7.0}
-  esx2: *host
-vms:
-  db: {vcpus: 8, memory: 32 GiB, workload: oltp, host: esx1}
-  web: {vcpus: 4, memory: 16 GiB, workload: oltp, load: 0.2, host: esx2}
-workloads:
-  oltp: {arrivals: {closed: {population: 40, think: {mean: 20 ms}}}, cpu: {mean: 5 ms}}
-  copy: {arrivals: {io: {outstanding: 64}}, cpu: {mean: 20 us}, block: 64 KiB, working_set: 200 GiB}
+CLUSTER = f"""{PAIR}\
+  copy: {{arrivals: {{io: {{outstanding: 64}}}}, cpu: {{mean: 20 us}}, block: 64 KiB, working_set: 200 GiB}}
 arrays:
-  san: {front_end_ports: 1, cache: {size: 1 GiB}, disks: {kind: sas-ssd, count: 24}}
+  san: {{front_end_ports: 1, cache: {{size: 1 GiB}}, disks: {{kind: sas-ssd, count: 24}}}}
 """
 
 

@@ -32,9 +32,9 @@ def runs(watch_runs):
     return seen
 
 
-def simulated(tiny: Path, folder: object, **arguments: object) -> str:
+def simulated(given: Path | str, folder: object, **arguments: object) -> str:
     arguments = {"sweep": SWEEP, **arguments}
-    return json.dumps(hypertwin.simulate(tiny, cache=folder, **arguments).to_dict())
+    return json.dumps(hypertwin.simulate(given, cache=folder, **arguments).to_dict())
 
 
 def rows(folder: Path, query: str = "SELECT key, build, used, value FROM results") -> list[tuple]:
@@ -109,31 +109,27 @@ workloads:
 
 
 def test_where_one_host_changes_only_it_is_simulated_again(tmp_path, runs):
-    file = tmp_path / "estate.yaml"
-    file.write_text(ESTATE)
-    simulated(file, tmp_path / "kept", sweep={})
-    islands = len(_core.Islands(hypertwin.load(file).json).keys())
+    simulated(ESTATE, tmp_path / "kept", sweep={})
+    islands = len(_core.Islands(hypertwin.load(ESTATE).json).keys())
     assert len(runs) == 2 * islands == 12
     runs.clear()
     changed = {"overrides": {"hosts.odd.cores_per_socket": 1}, "sweep": {}}
-    after = simulated(file, tmp_path / "kept", **changed)
+    after = simulated(ESTATE, tmp_path / "kept", **changed)
     assert len(runs) == 2
-    assert after == simulated(file, "off", **changed)
+    assert after == simulated(ESTATE, "off", **changed)
 
 
 def test_undivided_on_threads_and_from_the_store_a_run_gives_the_same_bytes(tmp_path, runs):
-    file = tmp_path / "estate.yaml"
-    file.write_text(ESTATE)
-    scenario = hypertwin.load(file)
+    scenario = hypertwin.load(ESTATE)
     undivided = [_core.run(scenario.json, _core.replication_seed(7, k)) for k in range(2)]
     whole = json.dumps({**json.loads(_core.aggregate(undivided)), "set": {}})
     for arguments in ({"jobs": 1}, {"jobs": 2}, {"jobs": 7}, {"jobs": 2, "cache": tmp_path / "kept"}):
         runs.clear()
-        (point,) = hypertwin.simulate(file, **arguments).points
+        (point,) = hypertwin.simulate(scenario, **arguments).points
         assert len(runs) == 12
         assert of_the_core(point) == whole
     runs.clear()
-    (point,) = hypertwin.simulate(file, cache=tmp_path / "kept").points
+    (point,) = hypertwin.simulate(scenario, cache=tmp_path / "kept").points
     assert (of_the_core(point), runs) == (whole, [])
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-import yaml
 from distributed import Client, LocalCluster
 from tests.conftest import TINY
 from tests.python.runs.local_cluster import WAIT_S, eventually, new_cluster
@@ -66,9 +65,8 @@ def test_the_same_bytes_as_here(engine):
 
 
 def test_a_run_that_fails_is_an_outcome(engine):
-    overload = yaml.safe_load(TINY)
-    overload["workloads"]["oltp"] = {"arrivals": {"open": {"rate": "1000000 /s"}}, "cpu": {"mean": "4 ms"}}
-    fails = Task(scenario.loads(yaml.safe_dump(overload)).json, (0,), 1, 8.0)
+    overload = {"workloads.oltp.arrivals": {"open": {"rate": "1000000 /s"}}}
+    fails = Task(scenario.loads(TINY, overload).json, (0,), 1, 8.0)
     outcomes = {outcome.task: outcome for outcome in engine.run([*tasks(2), fails, *tasks(2)])}
     assert outcomes[2] == perform(2, fails)
     assert "transactions in progress" in outcomes[2].failure
@@ -116,10 +114,7 @@ def test_a_scenario_is_sent_once_a_piece():
 
 
 def test_islands_of_a_replication_run_apart(engine):
-    hosts = yaml.safe_load(TINY)
-    hosts["hosts"]["esx2"] = hosts["hosts"]["esx1"]
-    hosts["vms"]["db"]["host"], hosts["vms"]["web"]["host"] = "esx1", "esx2"
-    whole = scenario.loads(yaml.safe_dump(hosts)).json
+    whole = scenario.loads(TINY, {"hosts.esx1.count": 2, "vms.db.host": "esx1-1", "vms.web.host": "esx1-2"}).json
     islands = _core.Islands(whole)
     assert len(islands.keys()) == 2
     apart = sorted(engine.run([Task(whole, (island,), 7, 8.0) for island in (0, 1)]), key=lambda outcome: outcome.task)

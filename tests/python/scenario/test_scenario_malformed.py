@@ -137,11 +137,7 @@ def test_misspelt_key(path: str, new: str, hint: str, tmp_path: Path) -> None:
     data = _good()
     parent = path.rpartition(".")[0]
     renamed = f"{parent}.{new}" if parent else new
-    value = _take(data, path)
-    if isinstance(value, dict):
-        _put(data, renamed, json.dumps(value))
-    else:
-        _put(data, renamed, json.dumps(value))
+    _put(data, renamed, json.dumps(_take(data, path)))
     error = _refused(_emit(data), tmp_path)
     # with a whole section gone, what refers to it is not blamed a second time
     assert _found(error) == [("unknown-key", renamed)]

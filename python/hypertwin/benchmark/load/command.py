@@ -122,7 +122,7 @@ class Command(Load):
         """Return the command of the plan."""
         return f"{self.texts['cleanup']}\n"
 
-    def read(self, output: Path, target: Target, step: Step) -> Figures:
+    def figures(self, output: Path) -> Figures:
         """Return the last match of each pattern."""
         import polars as pl
 
@@ -142,7 +142,6 @@ class Command(Load):
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the settings by the paths of the plan, or those of a workload of transactions."""
         if not self.paths:
-            threads = step.values.get("threads")
-            return transactional(step, scenario, group, None if threads is None else int(threads))
+            return transactional(step, scenario, group)
         found = counted(step, scenario, group)
         return {**found, **{self.paths[key]: value for key, value in step.values.items() if key in self.paths}}

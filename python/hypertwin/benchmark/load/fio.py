@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hypertwin import _core
-from hypertwin.benchmark.load.generator import Figures, Load, OutputError, flags, number
-from hypertwin.errors import ScenarioError
+from hypertwin.benchmark.load.generator import Figures, Load, flags, number
 from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
@@ -116,9 +115,11 @@ class Fio(Load):
         """Return shell text that removes the file. Data on a device stay."""
         return f"rm -f {FILE}\n"
 
-    def read(self, output: Path, target: Target, step: Step) -> Figures:
+    def figures(self, output: Path) -> Figures:
         """Return IOPS and latencies."""
-        points = self._points(output)
+        from hypertwin.ingest.benchmarks import io_points
+
+        points, _ = io_points.read([output])
         return Figures(dict(points[0].figures))
 
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
@@ -150,14 +151,6 @@ class Fio(Load):
         own = 1000 * _core.duration_s(workload["cpu"]["mean"])
         waits = max(0.0, 1000 * outstanding / iops - own - mean)
         return {key: value + waits if "latency_ms" in key else value for key, value in figures.items()}
-
-    def _points(self, output: Path) -> list[Any]:
-        from hypertwin.ingest.benchmarks import io_points
-
-        try:
-            return io_points.read([output])[0]
-        except ScenarioError as error:
-            raise OutputError(error.mistakes[0].value) from None
 
     @property
     def _empty(self) -> str:

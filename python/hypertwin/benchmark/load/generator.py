@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hypertwin.errors import Argument, fail
+from hypertwin.errors import Argument, ScenarioError, fail
 from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
@@ -104,13 +104,20 @@ class Load(ABC):
     def cleanup(self, target: Target) -> str:
         """Return shell text that removes the data of `prepare`, and succeeds without any."""
 
-    @abstractmethod
-    def read(self, output: Path, target: Target, step: Step) -> Figures:
+    def read(self, output: Path) -> Figures:
         """Return the figures in the output of a run. Raises OutputError."""
+        try:
+            return self.figures(output)
+        except ScenarioError as error:
+            raise OutputError(error.mistakes[0].value) from None
 
     @abstractmethod
+    def figures(self, output: Path) -> Figures:
+        """Return the figures in the output of a run. Raises OutputError, ScenarioError."""
+
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
-        """Return the settings of the scenario for a step. Raises ScenarioError."""
+        """Return the settings of the scenario for a step, by default of transactions. Raises ScenarioError."""
+        return transactional(step, scenario, group, 1)
 
     def seen(self, figures: Mapping[str, float], step: Step, scenario: Scenario, group: str) -> dict[str, float]:
         """Return predicted figures as the generator measures them. The scenario has the settings of the step."""
@@ -159,16 +166,17 @@ def clients(step: Step) -> int:
     return int(step.values.get("threads", CLIENTS_OF_RATE if "rate" in step.values else 1))
 
 
-def transactional(step: Step, scenario: Scenario, group: str, threads: int | None) -> dict[str, Any]:
+def transactional(step: Step, scenario: Scenario, group: str, usual: int | None = None) -> dict[str, Any]:
     """Return the settings of a step for a workload of transactions: the rate of each VM, or else its threads.
 
-    Raises ScenarioError if the workload of the group has other arrivals.
+    `usual` is the number of threads of a step without any. Raises ScenarioError if the workload of the group has other
+    arrivals.
     """
     name = scenario.data["vms"][group]["workload"]
     where = f"workloads.{name}.arrivals"
     arrivals = scenario.data["workloads"][name]["arrivals"]
     found: dict[str, Any] = counted(step, scenario, group)
-    rate = step.values.get("rate")
+    rate, threads = step.values.get("rate"), step.values.get("threads", usual)
     if rate is not None:
         if "open" not in arrivals:
             _unlike(where, arrivals, "`open`, because steps have a rate")
@@ -176,7 +184,7 @@ def transactional(step: Step, scenario: Scenario, group: str, threads: int | Non
     elif threads is not None:
         if "closed" not in arrivals:
             _unlike(where, arrivals, "`closed`, because steps have no rate")
-        found[f"{where}.closed.population"] = threads
+        found[f"{where}.closed.population"] = int(threads)
     return found
 
 

@@ -73,15 +73,14 @@ class Imported(Load):
         """Return an empty text, because there are no data."""
         return ""
 
-    def read(self, output: Path, target: Target, step: Step) -> Figures:
+    def figures(self, output: Path) -> Figures:
         """Raise OutputError: the figures are read once, by the import."""
         raise OutputError("the results of an imported campaign are in its run.json")
 
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the number of VMs, and the load of each. Raises ScenarioError."""
         if "depth" not in step.values:
-            threads = step.values.get("threads")
-            return transactional(step, scenario, group, None if threads is None else int(threads))
+            return transactional(step, scenario, group)
         from hypertwin.calibration import io_points
         from hypertwin.ingest.benchmarks.io_points import IoPoint
 

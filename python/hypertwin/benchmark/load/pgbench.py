@@ -23,16 +23,13 @@ from hypertwin.benchmark.load.generator import (
     flags,
     number,
     percentiles,
-    transactional,
 )
 from hypertwin.benchmark.load.sysbench import PSQL, pg_environment
-from hypertwin.errors import ScenarioError
 from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step
     from hypertwin.benchmark.target import Target
-    from hypertwin.scenario import Scenario
 
 SCRIPTS = ("tpcb-like", "simple-update", "select-only")
 BYTES_PER_SCALE = 16 * 2**20
@@ -96,24 +93,17 @@ class Pgbench(Load):
         """Return shell text that drops the database."""
         return dropping(self._connect(target), PSQL)
 
-    def read(self, output: Path, target: Target, step: Step) -> Figures:
+    def figures(self, output: Path) -> Figures:
         """Return throughput and mean as pgbench prints them, with percentiles of the log."""
         from hypertwin.ingest.benchmarks import load_runs
 
-        try:
-            runs, _ = load_runs.read(output, self.kind)
-        except ScenarioError as error:
-            raise OutputError(error.mistakes[0].value) from None
+        runs, _ = load_runs.read(output, self.kind)
         values = dict(runs[-1].figures) if runs else {}
         if not values.get("throughput_per_s", 0) > 0 or "response_ms_mean" not in values:
             raise OutputError("no summary of pgbench with tps and latency average")
         text = output.read_text(encoding="utf-8", errors="replace")
         histogram = {STEP ** int(i) / 1000: int(n) for i, n in _COUNT.findall(text)}
         return Figures({**values, **percentiles(histogram)}, histogram or None)
-
-    def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
-        """Return the number of VMs, and clients or rate of each."""
-        return transactional(step, scenario, group, clients(step))
 
     def _connect(self, target: Target) -> str:
         lines = pg_environment(self.of(target), "")

@@ -26,15 +26,12 @@ from hypertwin.benchmark.load.generator import (
     number,
     percentiles,
     summary,
-    transactional,
 )
-from hypertwin.errors import ScenarioError
 from hypertwin.files.yaml_fields import Fields, shown
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step
     from hypertwin.benchmark.target import Target
-    from hypertwin.scenario import Scenario
 
 DRIVERS = ("mysql", "pgsql", "none")
 WITHOUT_DATABASE = ("cpu", "memory", "threads", "mutex")
@@ -117,24 +114,17 @@ class Sysbench(Load):
             return dropping(self._pg(target), PSQL)
         return ""
 
-    def read(self, output: Path, target: Target, step: Step) -> Figures:
+    def figures(self, output: Path) -> Figures:
         """Return the figures of the summary, with percentiles of the histogram."""
         from hypertwin.ingest.benchmarks import sysbench
 
-        try:
-            found = summary(sysbench.read(output).frames)
-        except ScenarioError as error:
-            raise OutputError(error.mistakes[0].value) from None
+        found = summary(sysbench.read(output).frames)
         if not found.get("throughput_per_s", 0) > 0:
             raise OutputError("no completed transaction")
         histogram = sysbench.histogram(output)
         keys = ("throughput_per_s", "response_ms_mean", "response_ms_p95", "response_ms_p99")
         values = {key: found[key] for key in keys if key in found}
         return Figures({**values, **percentiles(histogram)}, histogram or None)
-
-    def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
-        """Return the number of VMs, and threads or rate of each."""
-        return transactional(step, scenario, group, clients(step))
 
     @property
     def _name(self) -> str:

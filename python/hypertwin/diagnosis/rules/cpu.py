@@ -10,6 +10,7 @@ from hypertwin.diagnosis.evidence import Stat
 from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
 from hypertwin.diagnosis.rules import hosts
 from hypertwin.diagnosis.rules.shared import (
+    BUSY_BY,
     COSTOP,
     ESXTOP_STATISTICS,
     ESXTOP_THRESHOLDS,
@@ -295,17 +296,7 @@ def cpu_limit(case: Case) -> Iterator[Finding]:
     references=(LARGE_DATABASES, USAGE_COUNTER),
     needs=(
         Need("CPU usage of hosts (PCPU USED, cpu.usage)", (("host", USAGE.metric),)),
-        Need(
-            "CPU of VMs (%RUN, cpu.run, cpu.usagemhz) or of guests",
-            (
-                ("vm", "run_sum_pct"),
-                ("vm", "used_mhz"),
-                ("vm", "demand_mhz"),
-                ("vm", "cpu_cores"),
-                ("vm", "guest_cpu_pct"),
-                ("guest", "guest_cpu_pct"),
-            ),
-        ),
+        Need("CPU of VMs (%RUN, cpu.run, cpu.usagemhz) or of guests", BUSY_BY),
         vcpus_unless(("guest", "guest_cpu_pct")),
     ),
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.rule import CONFIGURATION, Band, Measure, Need, Reference
+from hypertwin.diagnosis.snapshot import OF_CPU
 from hypertwin.diagnosis.subjects import Busy, Vm
 from hypertwin.diagnosis.words import MIB
 
@@ -18,6 +19,8 @@ SWAPPED = Band("swapped_bytes", "B", "memory swapped out by the hypervisor", war
 COMPRESSED = Band("compressed_bytes", "B", "memory compressed by the hypervisor", warning=MIB)
 SWAP_IN = Band("swap_in_bytes_per_s", "B/s", "memory read back from swap", critical=MIB)
 
+BUSY_BY = (*(("vm", metric) for metric in OF_CPU), ("guest", "guest_cpu_pct"))
+"""Metrics of `Case.busy`, by kind of entity."""
 VCPUS = Need("vCPUs of VMs, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
 """Data that any figure per vCPU requires."""
 HOST_CORES = Need("cores of hosts, or their configuration (--cluster)", (("host", "cores"), CONFIGURATION))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, rule
 from hypertwin.diagnosis.rules.shared import (
+    BUSY_BY,
     LARGE_DATABASES,
     LIMITED,
     METRICS_IN_VMWARE,
@@ -17,7 +18,7 @@ from hypertwin.diagnosis.rules.shared import (
     vcpus_unless,
 )
 from hypertwin.diagnosis.subjects import Busy, Subject
-from hypertwin.diagnosis.words import MIB, OFTEN, size
+from hypertwin.diagnosis.words import MIB, OFTEN, size, span
 from hypertwin.metrics import ready
 from hypertwin.naming import counted
 
@@ -39,14 +40,7 @@ GUEST_SWAP = Band(
 
 CPU = Need(
     "CPU of VMs (%RUN, cpu.run, cpu.usagemhz) or of guests over time: a single sample is not enough",
-    (
-        ("vm", "run_sum_pct"),
-        ("vm", "cpu_cores"),
-        ("vm", "used_mhz"),
-        ("vm", "demand_mhz"),
-        ("vm", "guest_cpu_pct"),
-        ("guest", "guest_cpu_pct"),
-    ),
+    BUSY_BY,
     series=True,
 )
 
@@ -196,11 +190,7 @@ def _span(busy: Busy) -> str:
         return busy.stat.moment.removeprefix("over ")
     if first is None or last is None or last <= first:
         return f"{busy.stat.count} samples"
-    seconds = (last - first) / 1e6
-    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        if seconds >= 1.5 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
+    return span((last - first) / 1e6)
 
 
 RULES = (oversized_vm, undersized_vm)

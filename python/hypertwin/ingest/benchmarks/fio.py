@@ -126,9 +126,8 @@ class _Job:
         workers = self.value("numjobs", read=self.integer(1, 1024), default=1)
         caps = self.value("rate_iops", read=self.caps, default=None)
         if not self.value("direct", read=self.flag, default=False):
-            section, written = self.options.get("direct", ("global", "(missing)"))
             hint = "set direct=1: buffered I/O goes to the guest's page cache, which is not modelled"
-            _refuse(self.path, f"{section}.direct", written, "direct=1", hint)
+            self.fail("direct", "direct=1", hint)
         outstanding = workers * (depth if engine in ASYNCHRONOUS else 1)
         if outstanding > 4096:
             self.fail("iodepth", "at most 4096 I/Os outstanding, iodepth x numjobs", "lower one of them")

@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from hypertwin.ingest import outside, text_log
+from hypertwin.ingest.json_fields import below, objects
 from hypertwin.ingest.json_stream import JsonStream
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows, json_number
@@ -157,7 +158,7 @@ def json_jobs(path: Path, rows: Rows) -> Iterator[Job]:
 
 def _start(report: Mapping[str, object]) -> float | None:
     """Return the start of the run, in seconds since 1970."""
-    elapsed = [json_number(job.get("elapsed")) for job in _mappings(report.get("jobs"))]
+    elapsed = [json_number(job.get("elapsed")) for job in objects(report.get("jobs"))]
     now = json_number(report.get("timestamp"))
     return now - max(filter(None, elapsed), default=0) if now is not None else None
 
@@ -167,13 +168,13 @@ def _json_report(rows: Rows, report: object) -> Iterator[Job]:
         return
     time = text_log.epoch(report.get("timestamp"))
     found: dict[tuple[str, int], list[Job]] = {}
-    listed = _mappings(report.get("jobs")) or _mappings(report.get("client_stats"))
+    listed = objects(report.get("jobs")) or objects(report.get("client_stats"))
     if len(listed) > MOST_JOBS:
         hint = "set group_reporting"
         outside.Source(rows.path).at("jobs").too_large(f"{len(listed)} jobs", f"at most {MOST_JOBS}", hint)
     for entry in listed:
         job = _json_job(rows, entry, time)
-        options = {"global": _mapping(report.get("global options")), job.name: _mapping(entry.get("job options"))}
+        options = {"global": below(report.get("global options")), job.name: below(entry.get("job options"))}
         job.options = {
             str(key)[:100]: (section, str(value)[:1000])
             for section, given in options.items()
@@ -191,7 +192,7 @@ def _json_job(rows: Rows, entry: Mapping[str, object], time: datetime | None) ->
     if json_number(entry.get("error")):
         rows.note(f"job {outside.name(name)} ended with error {json_number(entry.get('error')):.0f}")
     directions = {key: part for key in ("read", "write", "mixed") if (part := _json_direction(rows, entry.get(key)))}
-    parts = {key: _mapping(entry.get(key)) for key in ("read", "write", "mixed", "sync")}
+    parts = {key: below(entry.get(key)) for key in ("read", "write", "mixed", "sync")}
     longest_ms = max((json_number(parts[key].get("runtime")) or 0 for key in directions), default=0)
     job = Job(name, time, longest_ms / 1000 or None, directions, group=round(json_number(entry.get("groupid")) or 0))
     all_ms = json_number(entry.get("job_runtime"))
@@ -199,14 +200,14 @@ def _json_job(rows: Rows, entry: Mapping[str, object], time: datetime | None) ->
         job.together = round(all_ms / longest_ms)
     flushes, writes = (json_number(parts[key].get("total_ios")) for key in ("sync", "write"))
     for key, unit in (("lat_ns", "n"), ("lat", "u")) if flushes and writes else ():
-        mean = json_number(_mapping(parts["sync"].get(key)).get("mean"))
+        mean = json_number(below(parts["sync"].get(key)).get("mean"))
         if mean:
             job.flush_ms = mean * MS[unit] * (flushes or 0) / (writes or 1)
     return job
 
 
 def _json_direction(rows: Rows, value: object) -> Direction | None:
-    part = _mapping(value)
+    part = below(value)
     iops = json_number(part.get("iops"))
     bandwidth = json_number(part.get("bw_bytes"))
     if bandwidth is None and (kilobytes := json_number(part.get("bw"))) is not None:
@@ -215,11 +216,11 @@ def _json_direction(rows: Rows, value: object) -> Direction | None:
         return None
     direction = Direction(iops, bandwidth)
     for key, unit in (("lat_ns", "n"), ("clat_ns", "n"), ("lat", "u"), ("clat", "u")):
-        of = _mapping(part.get(key))
+        of = below(part.get(key))
         mean = json_number(of.get("mean"))
         if direction.mean_ms is None and mean:
             direction.mean_ms = mean * MS[unit]
-        listed = _mapping(of.get("percentile"))
+        listed = below(of.get("percentile"))
         if listed and not direction.percentiles_ms and iops > 0:
             if key.startswith("c"):
                 rows.note(CLAT_NOTE)
@@ -370,11 +371,3 @@ def _terse(fields: list[str]) -> Job | None:
             if percentile in (95, 99) and value_us is not None:
                 directions[name].percentiles_ms[int(percentile)] = value_us / 1000
     return Job(fields[2] or "job", None, max(runtimes) / 1000 or None, directions)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _mappings(value: object) -> list[Mapping[str, object]]:
-    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []

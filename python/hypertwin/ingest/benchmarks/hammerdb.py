@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hypertwin.ingest import outside, text_log
+from hypertwin.ingest import text_log
 from hypertwin.ingest.benchmarks.load_run import MAX_LINE, LoadRun, Runs, whole
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
@@ -60,9 +60,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the runs in the file."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
-    lines = Lines(rows)
-    frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
-    return Reading(path.name, "hammerdb", frames, rows.gaps, rows.notes)
+    return rows.reading("hammerdb", Lines(rows), EXPECTED)
 
 
 class Lines(Runs):

@@ -68,14 +68,9 @@ def read(path: Path) -> Reading:
 
 def summaries(path: Path) -> list[Path]:
     """Return the summaries in a folder, or the summary next to the folder of a test case."""
-    try:
-        found = sorted(entry for entry in itertools.islice(path.iterdir(), MOST_FILES) if entry.name.endswith(RESULT))
-        beside = path.parent / f"{path.resolve().name}{RESULT}"
-        return found or [beside] * beside.is_file()
-    except OSError as error:
-        outside.Source(path).refuse(
-            error.strerror or str(error), "a readable folder", "check its permissions", "unreadable-file"
-        )
+    found = [entry for entry in outside.entries(path, MOST_FILES) if entry.name.endswith(RESULT)]
+    beside = path.parent / f"{path.resolve().name}{RESULT}"
+    return found or [beside] * beside.is_file()
 
 
 def _case(summary: Path) -> str:

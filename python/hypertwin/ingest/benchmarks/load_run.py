@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.text_log import Rows
+from hypertwin.ingest.text_log import Lines, Rows
 
 MAX_RUNS = 10_000
 """Maximum number of runs in a file."""
@@ -28,7 +28,7 @@ class LoadRun:
     """True if the run had a limit of its rate, even if the output lacks the value."""
 
 
-class Runs:
+class Runs(Lines):
     """Reader of an output with several runs, line by line. A run begins with the root of `rows`."""
 
     def __init__(self, rows: Rows) -> None:
@@ -38,14 +38,6 @@ class Runs:
         self.count = 0
         self.ended: list[LoadRun] = []
         """Complete runs of the file."""
-
-    def feed(self, line: str) -> None:
-        """Read one line."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """Write the last run. Add the notes and gaps."""
-        raise NotImplementedError
 
     def end(self, run: LoadRun, interval_s: float = 0) -> None:
         """Write the figures of a run, and start the next one. A run without figures becomes a note."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from hypertwin.ingest import outside, text_log
+from hypertwin.ingest import text_log
 from hypertwin.ingest.benchmarks import hammerdb, pgbench, sysbench
 from hypertwin.ingest.benchmarks.load_run import LoadRun, Runs
 from hypertwin.ingest.text_log import Rows
@@ -28,6 +28,6 @@ def read(path: Path, generator: str) -> tuple[list[LoadRun], list[str]]:
     """Return the complete runs in a file, and notes on ignored parts. Raises SourceError."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
     lines = LINES[generator](rows)
-    for _ in rows.frames(outside.text_lines(path), lines.feed, lines.finish):
+    for _ in rows.frames(lines, {}):
         pass
     return lines.ended, rows.notes

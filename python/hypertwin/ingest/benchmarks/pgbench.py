@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hypertwin.ingest import outside, text_log
+from hypertwin.ingest import text_log
 from hypertwin.ingest.benchmarks.load_run import MAX_LINE, LoadRun, Runs, whole
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
@@ -40,9 +40,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the runs in the file."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
-    lines = Lines(rows)
-    frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
-    return Reading(path.name, "pgbench", frames, rows.gaps, rows.notes)
+    return rows.reading("pgbench", Lines(rows), EXPECTED)
 
 
 class Lines(Runs):

@@ -78,9 +78,7 @@ def histogram(path: Path) -> dict[float, int]:
 def read(path: Path) -> Reading:
     """Return the runs in the file."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
-    lines = Lines(rows)
-    frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
-    return Reading(path.name, "sysbench", frames, rows.gaps, rows.notes)
+    return rows.reading("sysbench", Lines(rows), EXPECTED)
 
 
 class Lines(Runs):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hypertwin.ingest import outside, text_log
@@ -83,17 +83,14 @@ def files(folder: Path) -> Iterator[Path]:
 
 def read(path: Path) -> Reading:
     """Return the runs in a file or an output folder."""
-    source = next(files(path), path) if outside.is_folder(path) else path
-    rows = Rows(source, ("benchmark", "vdbench"))
-    lines = Lines(rows)
-    frames = rows.frames(outside.text_lines(source), lines.feed, lines.finish, EXPECTED)
-    return Reading(path.name, "vdbench", frames, rows.gaps, rows.notes)
+    rows = Rows(next(files(path), path) if outside.is_folder(path) else path, ("benchmark", "vdbench"))
+    return replace(rows.reading("vdbench", Lines(rows), EXPECTED), source=path.name)
 
 
 def runs(rows: Rows) -> list[DiskRun]:
     """Return the averages of the runs in a file, which is the file of `rows`."""
     lines = Lines(rows)
-    for _ in rows.frames(outside.text_lines(rows.path), lines.feed, lines.finish):
+    for _ in rows.frames(lines, {}):
         pass
     return lines.ended
 

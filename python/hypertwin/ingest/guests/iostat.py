@@ -45,9 +45,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the disks of `guest/HOST`."""
     rows = Rows(path, ("guest", text_log.stem(path)))
-    lines = Lines(rows, Dates(rows))
-    frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
-    return Reading(path.name, "iostat", frames, rows.gaps, rows.notes)
+    return rows.reading("iostat", Lines(rows, Dates(rows)), EXPECTED)
 
 
 def _columns(tokens: list[str]) -> bool:

@@ -14,14 +14,13 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import outside, text_log
 from hypertwin.ingest.guests import iostat, sar, vmstat
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
-from hypertwin.ingest.text_log import Dates, Rows
+from hypertwin.ingest.text_log import Dates, Lines, Rows
 
 MOST_COLUMNS = 20_000
 """Maximum number of perfmon counters. The default set has some hundred counters."""
@@ -84,9 +83,7 @@ def read(path: Path) -> Reading:
     host, run = _HOST.search(head), _RUN.search(head)
     rows = _OneSource(path, ("guest", host[1] if host else text_log.stem(path)))
     near = _run_date(run) if run else None
-    document = _Document(rows, Dates(rows, near), named=host is not None)
-    frames = rows.frames(outside.text_lines(path), document.feed, document.finish, EXPECTED)
-    return Reading(path.name, "pbuttons", frames, rows.gaps, rows.notes)
+    return rows.reading("pbuttons", _Document(rows, Dates(rows, near), named=host is not None), EXPECTED)
 
 
 def _run_date(found: re.Match[str]) -> date | None:
@@ -112,12 +109,6 @@ class _OneSource(Rows):
             super().add(time, metric, value, *below)
 
 
-class _Section(Protocol):
-    def feed(self, line: str) -> None: ...
-
-    def finish(self) -> None: ...
-
-
 class _Document:
     """Reader of the HTML, line by line."""
 
@@ -125,7 +116,7 @@ class _Document:
         self.rows = rows
         self.dates = dates
         self.named = named
-        self.section: _Section | None = None
+        self.section: Lines | None = None
 
     def feed(self, line: str) -> None:
         """Read one line. Marks begin and end sections. Other lines belong to the section."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from hypertwin.ingest import outside, text_log
+from hypertwin.ingest.json_fields import below, objects
 from hypertwin.ingest.json_stream import JsonStream
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Clock, Dates, Rows
@@ -86,14 +87,9 @@ def read(path: Path) -> Reading:
     rows = Rows(path, ("guest", text_log.stem(path)))
     head = outside.head(path)
     if re.match(rb'\s*\{\s*"sysstat"', head):
-        frames = _json_frames(path, rows)
-    elif any(_SADF.match(line) for line in text_log.first_lines(head, 50)):
-        separated = Separated(rows)
-        frames = rows.frames(outside.text_lines(path), separated.feed, separated.finish, EXPECTED)
-    else:
-        lines = Lines(rows, Dates(rows))
-        frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
-    return Reading(path.name, "sar", frames, rows.gaps, rows.notes)
+        return Reading(path.name, "sar", _json_frames(path, rows), rows.gaps, rows.notes)
+    is_separated = any(_SADF.match(line) for line in text_log.first_lines(head, 50))
+    return rows.reading("sar", Separated(rows) if is_separated else Lines(rows, Dates(rows)), EXPECTED)
 
 
 class Record:
@@ -178,7 +174,6 @@ class Lines:
         self.day = dates.near
         self.sections: dict[tuple[str, ...], tuple[Clock, list[datetime | None]]] = {}
         self.names: tuple[str, ...] = ()
-        self.half_day = False
 
     def feed(self, line: str) -> None:
         """Read one line."""
@@ -308,48 +303,40 @@ def _json_frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
 
 def _json_item(rows: Rows, record: Record, item: Mapping[str, object]) -> None:
     """Write one sample of `sadf -j`, under sar's column names."""
-    stamp = _mapping(item.get("timestamp"))
+    stamp = below(item.get("timestamp"))
     day, clock = str(stamp.get("date", ""))[:20], str(stamp.get("time", ""))[:20]
     time = text_log.date_time(Dates(rows), [day, clock])
     if time is not None and not stamp.get("utc"):
         rows.note(text_log.NO_ZONE)
     interval_s = text_log.json_number(stamp.get("interval"))
-    io, memory = _mapping(item.get("io")), _mapping(item.get("memory"))
+    io, memory = below(item.get("io")), below(item.get("memory"))
     single = (
-        {"cswch/s": _mapping(item.get("process-and-context-switch")).get("cswch")},
-        {f"{name}/s": _mapping(item.get("swap-pages")).get(name) for name in ("pswpin", "pswpout")},
+        {"cswch/s": below(item.get("process-and-context-switch")).get("cswch")},
+        {f"{name}/s": below(item.get("swap-pages")).get(name) for name in ("pswpin", "pswpout")},
         {
             "tps": io.get("tps"),
-            "rtps": _mapping(io.get("io-reads")).get("rtps"),
-            "wtps": _mapping(io.get("io-writes")).get("wtps"),
-            "bread/s": _mapping(io.get("io-reads")).get("bread"),
-            "bwrtn/s": _mapping(io.get("io-writes")).get("bwrtn"),
+            "rtps": below(io.get("io-reads")).get("rtps"),
+            "wtps": below(io.get("io-writes")).get("wtps"),
+            "bread/s": below(io.get("io-reads")).get("bread"),
+            "bwrtn/s": below(io.get("io-writes")).get("bwrtn"),
         },
         {
             **{f"kb{name}": memory.get(name) for name in ("memfree", "memused", "buffers", "cached", "swpused")},
             "%memused": memory.get("memused-percent"),
         },
-        {"runq-sz": _mapping(item.get("queue")).get("runq-sz")},
+        {"runq-sz": below(item.get("queue")).get("runq-sz")},
     )
     for cells in single:
         record.add(time, {name: cell for name, cell in cells.items() if cell is not None}, None)
-    for cpu in _mappings(item.get("cpu-load") or item.get("cpu-load-all")):
+    for cpu in objects(item.get("cpu-load") or item.get("cpu-load-all")):
         shares = {f"%{name}": share for name, share in cpu.items() if name != "cpu"}
         record.add(time, {"CPU": cpu.get("cpu"), **shares}, interval_s)
-    for disk in _mappings(item.get("disk")):
+    for disk in objects(item.get("disk")):
         sectors = () if "rkB" in disk else ("rd_sec", "wr_sec")
         cells = {f"{name}/s": disk[name] for name in ("rkB", "wkB", *sectors) if name in disk}
         cells |= {name: disk[name] for name in ("tps", "await") if name in disk}
         cells |= {"%util": disk["util-percent"]} if "util-percent" in disk else {}
         record.add(time, {"DEV": disk.get("disk-device", ""), **cells}, None)
-    for interface in _mappings(_mapping(item.get("network")).get("net-dev")):
+    for interface in objects(below(item.get("network")).get("net-dev")):
         cells = {f"{name}/s": interface[name] for name in ("rxkB", "txkB") if name in interface}
         record.add(time, {"IFACE": interface.get("iface", ""), **cells}, None)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _mappings(value: object) -> list[Mapping[str, object]]:
-    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []

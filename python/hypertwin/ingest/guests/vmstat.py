@@ -45,9 +45,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the measurements of `guest/NAME`, named after the file, because vmstat does not name the host."""
     rows = Rows(path, ("guest", text_log.stem(path)))
-    lines = Lines(rows, Dates(rows))
-    frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
-    return Reading(path.name, "vmstat", frames, rows.gaps, rows.notes)
+    return rows.reading("vmstat", Lines(rows, Dates(rows)), EXPECTED)
 
 
 def _is_header(tokens: list[str]) -> bool:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Demand
+from hypertwin.ingest.inventory import Demand, iso
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import entity
@@ -103,13 +103,8 @@ def demand(before: Sample, after: Sample, domain: str, clock_hz: float) -> Deman
         f"{span.seconds:.1f} s of domstats {counters}",
         over_s=span.seconds,
         counter=f"domstats {counters}",
-        at=iso(after.time),
+        at=iso(after.time.timestamp()),
     )
-
-
-def iso(time: datetime) -> str:
-    """Return a time of UTC as ISO 8601, in whole seconds."""
-    return time.replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
 def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[str, Any]:
@@ -119,7 +114,7 @@ def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[
     if busy is not None:
         usage = linux_host.usage_pct(busy / 100, threads_per_core)
         found |= {"cpu_usage_pct": usage, "over_s": _seconds(before, after)}
-    return found | {"at": iso(after.time)} if any(value is not None for value in found.values()) else {}
+    return found | {"at": iso(after.time.timestamp())} if any(value is not None for value in found.values()) else {}
 
 
 def _memory_usage_pct(memory: Stats) -> float | None:

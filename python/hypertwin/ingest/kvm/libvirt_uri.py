@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from hypertwin.extras import needs
 from hypertwin.ingest import address, outside
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.import_notes import ImportNotes
-from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Snapshots, VirtualDisk, Vm
+from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Snapshots, VirtualDisk, Vm, iso
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host
 from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, HostTold, NodeInfo
@@ -154,10 +155,8 @@ def read(sources: Sequence[str]) -> Inventory:
                 Source(each.shown).refuse(
                     "the same host again", "each host once", f"it is {twin.target.shown}", "bad-address"
                 )
-            taken = {other.name for other in sites}
-            if site.name in taken:
-                site.name = _free(site.name, taken)
-                site.renamed = True
+            free = linux_host.free_name(site.name, {other.name for other in sites})
+            site.name, site.renamed = free, free != site.name
             sites.append(site)
         for site in sites:
             _ask_domains(site)
@@ -373,10 +372,7 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
     stores: dict[str, Datastore] = {}
     source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
     notes = ImportNotes(Source(source), (gap for site in sites for gap in site.gaps))
-    counted: dict[str, int] = {}
-    for site in sites:
-        for domain in site.domains:
-            counted[domain.told.vm.name] = counted.get(domain.told.vm.name, 0) + 1
+    counted = Counter(domain.told.vm.name for site in sites for domain in site.domains)
     running = {domain.told.uuid for site in sites for domain in site.domains if domain.active}
     seen: set[str] = set()
     for site, first, last in zip(sites, before, after, strict=True):
@@ -460,7 +456,7 @@ def _snapshots(domain: Domain) -> Snapshots | None:
         text = _asked([], Gap("", ""), handle.getXMLDesc, "")
         made = libvirt_xml.snapshot_time(text, "snapshot") if text else None
         times += [made] if made is not None else []
-    return Snapshots(len(handles), oldest=libvirt_stats.iso(min(times)) if times else None)
+    return Snapshots(len(handles), oldest=iso(min(times).timestamp()) if times else None)
 
 
 def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_stats.Stats) -> tuple[VirtualDisk, ...]:
@@ -482,10 +478,3 @@ def _cgroup_version(site: Site) -> int | None:
                 if parameters.get("cpu_shares") == default:
                     return version
     return linux_host.cgroup_version(domain.told.weight for domain in site.domains)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}-{number}" in taken:
-        number += 1
-    return f"{name}-{number}"

@@ -6,8 +6,9 @@ others. A scenario numbers them socket by socket, core by core, thread by thread
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -145,6 +146,12 @@ def weights(version: int | None, weights: Iterable[float | None]) -> str:
         return f"assumed control groups of version 2 (default weight 100, not 1024): {shown}"
     groups = "" if version is None else f"control groups of version {version}: "
     return f"{groups}a VM of default weight has 1000 shares, whatever its vCPUs"
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a host's name, with a number if it is taken."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain([name], numbered) if each not in taken)
 
 
 def usage_pct(busy: float | None, threads_per_core: int) -> float | None:

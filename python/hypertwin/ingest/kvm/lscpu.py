@@ -7,14 +7,13 @@ ones.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import Host, Inventory
 from hypertwin.ingest.kvm import linux_host
@@ -75,7 +74,7 @@ def read(sources: Sequence[str]) -> Inventory:
             )
     if orphan is not None:
         Source(orphan, COMMANDS).lacks("numactl -H without lscpu -J", "both of one host")
-    source = ", ".join(outside.name(Path(each).name) for each in sources[:4]) + (", ..." if len(sources) > 4 else "")
+    source = export_files.shown(sources)
     notes, hosts = ImportNotes(Source(source)), list[Host]()
     for lscpu, numactl in pairs:
         hosts.append(host(lscpu, numactl, {each.name for each in hosts}, notes))
@@ -159,9 +158,7 @@ def is_numactl(head: bytes) -> bool:
 def host(lscpu: Path, numactl: Path | None, taken: set[str], notes: ImportNotes) -> Host:
     """Return one host with a name that is not `taken`."""
     found = fields(lscpu)
-    name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
-    if name in taken:
-        name = next(each for index in itertools.count(2) if (each := f"{name}-{index}") not in taken)
+    name = linux_host.free_name(outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host", taken)
     if under := under_a_hypervisor(found):
         _refuse_guest(found, lscpu)
         notes.host(name, under)

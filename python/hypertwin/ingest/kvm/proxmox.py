@@ -12,9 +12,9 @@ import itertools
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from hypertwin.ingest.inventory import (
     VirtualDisk,
     Vm,
     figures,
+    iso,
 )
 from hypertwin.ingest.json_fields import Fields
 from hypertwin.ingest.kvm import linux_host, proxmox_ceph, proxmox_series, proxmox_source
@@ -298,14 +299,10 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, notes: Import
     if resource.get("status") == "offline":  # its last figures stay in the list for 5 min
         notes.host(name or "a node", "left out with its guests: it is offline")
         return None
-    status = answers.get(f"nodes/{resource.get('node')}/status")
-    status = status if isinstance(status, dict) else {}
-    info = status.get("cpuinfo")
-    info = info if isinstance(info, dict) else {}
+    status = json_fields.below(answers, f"nodes/{resource.get('node')}/status")
+    info, memory_told = json_fields.below(status, "cpuinfo"), json_fields.below(status, "memory")
     cpus = json_fields.whole(info.get("cpus")) or json_fields.whole(resource.get("maxcpu"))
-    memory_told = status.get("memory")
-    memory = json_fields.whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
-    memory = memory or json_fields.whole(resource.get("maxmem"))
+    memory = json_fields.whole(memory_told.get("total")) or json_fields.whole(resource.get("maxmem"))
     if not name or not cpus or not memory:
         notes.host(name or "a node", "left out with its guests: its size is unknown (needs Sys.Audit on it)")
         return None
@@ -319,7 +316,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, notes: Import
         notes.host(name, f"assumed a nominal clock of {mhz:.0f} MHz: the current clock of its first CPU")
     if clock is None:
         notes.missing("nodes/NODE/status/cpuinfo/mhz", "exact MHz of limits and demand (clock is assumed)")
-    used = json_fields.whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
+    used = json_fields.whole(memory_told.get("used"))
     used = json_fields.whole(resource.get("mem")) if used is None else used
     busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
     usage = _usage(proxmox_series.series(answers.get(f"nodes/{resource.get('node')}/{SERIES}")), busy, cpus, threads)
@@ -377,8 +374,7 @@ def _topology(info: Fields, cpus: int, name: str, notes: ImportNotes) -> tuple[i
 
 def _hypervisor(status: Fields) -> str | None:
     """Return kernel and version of Proxmox VE: `Linux 6.8.12-4-pve (pve-manager/8.2.4)`."""
-    kernel = status.get("current-kernel")
-    release = json_fields.text(kernel.get("release")) if isinstance(kernel, dict) else ""
+    release = json_fields.text(json_fields.below(status, "current-kernel").get("release"))
     told = f"Linux {release}" if release else " ".join(json_fields.text(status.get("kversion")).split()[:2])
     version = "/".join(json_fields.text(status.get("pveversion")).split("/")[:2])
     return outside.name(f"{told} ({version})" if told and version else told or version) or None
@@ -391,9 +387,7 @@ def _unique_names(guests: Iterable[Fields]) -> dict[int, str]:
         for each in guests
         if (number := json_fields.whole(each.get("vmid")))
     }
-    counts: dict[str, int] = {}
-    for name in listed.values():
-        counts[name] = counts.get(name, 0) + 1
+    counts = Counter(listed.values())
     return {
         number: name if counts[name] == 1 else outside.told_apart(name, str(number)) for number, name in listed.items()
     }
@@ -510,8 +504,7 @@ def _ballooned(answers: Answers, resource: Fields) -> int | None:
     """Return the memory in the balloon, or None without the current status of the VM."""
     if resource.get("type") == "lxc":
         return None
-    status = answers.get(f"{_path(resource)}/status/current")
-    status = status if isinstance(status, dict) else {}
+    status = json_fields.below(answers, f"{_path(resource)}/status/current")
     most, now = json_fields.whole(status.get("maxmem")), json_fields.whole(status.get("balloon"))
     return most - now if most is not None and now is not None and 0 < now <= most else None
 
@@ -522,8 +515,7 @@ def _snapshots(answer: Any) -> Snapshots | None:
         return None
     listed = [each for each in json_fields.objects(answer) if each.get("name") != "current"]
     times = [time for each in listed if (time := json_fields.whole(each.get("snaptime"))) and time < 2**32]
-    oldest = datetime.fromtimestamp(min(times), UTC).isoformat().replace("+00:00", "Z") if times else None
-    return Snapshots(len(listed), oldest=oldest)
+    return Snapshots(len(listed), oldest=iso(min(times)) if times else None)
 
 
 def _memory(config: Fields, resource: Fields) -> int | None:

@@ -130,7 +130,8 @@ def read(answers: Answers, source: Source, vms: Sequence[Vm]) -> Found:
     _health(answers, osds, found)
     storages = _with_pools(storages, pools, found)
     rules = _rules(answers)
-    drives = {json_fields.whole(each.get("id")): each for each in json_fields.objects(_metadata(answers))}
+    metadata = json_fields.below(answers, "cluster/ceph/metadata")
+    drives = {json_fields.whole(each.get("id")): each for each in json_fields.objects(metadata.get("osd"))}
     sizes = Counter[str]()
     for osd in osds:
         sizes[osd.device_class] += osd.capacity_bytes
@@ -268,13 +269,13 @@ def _osds(answers: Answers, source: Source, found: Found) -> list[_Osd]:
     for number, (host, fields) in sorted(nodes.items()):
         weight = json_fields.number(fields.get("crush_weight"))
         if not json_fields.flag(fields.get("in", 1)) or weight == 0:
-            found.notes.osd(f"osd.{number}", "out: left out")
+            found.notes.of("OSD", f"osd.{number}", "out: left out")
             continue
         capacity = json_fields.whole(fields.get("total_space")) or 0
         if not LEAST_CAPACITY <= capacity <= MAX_CAPACITY and weight is not None and 0 < weight < 1024:
             capacity = round(weight * 2**40)
         if not host or not LEAST_CAPACITY <= capacity <= MAX_CAPACITY:
-            found.notes.osd(f"osd.{number}", "left out: no host, or no plausible size")
+            found.notes.of("OSD", f"osd.{number}", "left out: no host, or no plausible size")
             continue
         version = re.match(r"([0-9]{1,2})\.", json_fields.text(fields.get("ceph_version_short")))
         osds.append(
@@ -378,10 +379,6 @@ def _rules(answers: Answers) -> dict[str, _Rule]:
     return rules
 
 
-def _metadata(answers: Answers) -> Any:
-    return json_fields.below(answers.get("cluster/ceph/metadata")).get("osd")
-
-
 def _classes(pool: _Pool, rules: Mapping[str, _Rule], classes: Sequence[str]) -> frozenset[str]:
     """Return the device classes of a pool: that of its rule, otherwise all."""
     rule = rules.get(pool.rule)
@@ -452,7 +449,7 @@ def _health(answers: Answers, osds: Sequence[_Osd], found: Found) -> None:
     """Note what is not healthy: OSDs that are down, flags, warnings."""
     for osd in osds:
         if not osd.is_up:
-            found.notes.osd(f"osd.{osd.number}", "down: imported as up; simulate its failure with failures")
+            found.notes.of("OSD", f"osd.{osd.number}", "down: imported as up; simulate its failure with failures")
     flags = {json_fields.name(each) for each in json_fields.objects(answers.get("cluster/ceph/flags")) if _is_set(each)}
     for answer in _of_nodes(answers, "osd"):
         flags |= set(json_fields.text(json_fields.below(answer).get("flags"))[:4096].split(","))

@@ -18,6 +18,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -217,8 +218,7 @@ def _host(folder: Folder, taken: set[str]) -> Site:
         name, hypervisor = outside.name(words[1]), f"Linux {outside.name(words[2])}"
     else:
         notes.missing("uname -a", "kernel version: which scheduler the host has")
-    if name in taken:
-        name = next(each for number in itertools.count(2) if (each := f"{name}-{number}") not in taken)
+    name = linux_host.free_name(name, taken)
     host = replace(host, name=name, hypervisor=hypervisor, cluster=folder.cluster)
     return Site(host, numbering, assumed=[each.text for each in notes.assumptions()], gaps=notes.gaps)
 
@@ -265,9 +265,7 @@ def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inv
     stores: list[Datastore] = []
     notes = ImportNotes(Source(source), (gap for site in sites for gap in site.gaps))
     chosen = _each_once(sites)
-    counted: dict[str, int] = {}
-    for _, told in chosen:
-        counted[told.vm.name] = counted.get(told.vm.name, 0) + 1
+    counted = Counter(told.vm.name for _, told in chosen)
     none_runs = not any(_runs(site, told) for site, told in chosen)
     if chosen and none_runs:
         notes.assumed("assumed that all VMs run: virsh dumpxml has no id for any of them")

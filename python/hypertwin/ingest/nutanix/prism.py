@@ -125,6 +125,11 @@ class Answers:
         self.usage[uuid] = usage
         self._check_size("stats", len(self.usage), source)
 
+    def own_hosts(self) -> dict[str, dict[str, Any]]:
+        """Return the hosts by UUID, without Prism Central itself."""
+        central = {uuid for uuid, each in self.clusters.items() if is_central(each)}
+        return {uuid: each for uuid, each in self.hosts.items() if text(each.get("cluster_uuid")) not in central}
+
     @staticmethod
     def _check_size(kind: str, size: int, source: Path | str) -> None:
         if size > MOST_ENTITIES:
@@ -270,11 +275,7 @@ class _Prism:
     def __init__(self, answers: Answers, source: str, gaps: Iterable[Gap] = ()) -> None:
         self.answers, self.source = answers, source
         self.notes = ImportNotes(Source(source, HINT), gaps)
-        central = {uuid for uuid, each in answers.clusters.items() if is_central(each)}
-        self.hosts = {
-            uuid: each for uuid, each in answers.hosts.items() if text(each.get("cluster_uuid")) not in central
-        }
-        """Hosts by UUID, without Prism Central itself."""
+        self.hosts = answers.own_hosts()
         names: dict[str, str] = {}
         for each in (*self.hosts.values(), *answers.vms.values()):
             uuid = text(each.get("cluster_uuid"))

@@ -27,7 +27,7 @@ from hypertwin.ingest import address as addresses
 from hypertwin.ingest import http_json, outside, tls
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.http_json import MissingError, Service
-from hypertwin.ingest.inventory import Inventory
+from hypertwin.ingest.inventory import Inventory, iso
 from hypertwin.ingest.json_fields import below, objects, text
 from hypertwin.ingest.nutanix import prism, prism_v4
 from hypertwin.ingest.nutanix.prism import Answers
@@ -160,7 +160,8 @@ class _Collection:
         for uuid, cluster in list(self.found.clusters.items()):
             if _ID.fullmatch(uuid) and not prism.is_central(cluster):
                 self._ask("cvms", "clustermgmt", f"config/clusters/{uuid}/cvms")
-        families = {"esxi" if each.get("hypervisor_type") == "ESX" else "ahv" for each in self._hosts().values()}
+        kinds = {each.get("hypervisor_type") for each in self.found.own_hosts().values()}
+        families = {"esxi" if kind == "ESX" else "ahv" for kind in kinds}
         for family in sorted(families):
             self._ask(f"{family}/config/vms", "vmm", f"{family}/config/vms")
         if not self.found.vms and not any(kind.endswith("config/vms") for kind, _ in self.server.missing):
@@ -174,11 +175,6 @@ class _Collection:
             self._add_vm_stats(family)
         self._add_host_stats()
         return self.found
-
-    def _hosts(self) -> dict[str, dict[str, Any]]:
-        """Return the hosts by UUID, without Prism Central itself."""
-        central = {uuid for uuid, each in self.found.clusters.items() if prism.is_central(each)}
-        return {uuid: each for uuid, each in self.found.hosts.items() if text(each.get("cluster_uuid")) not in central}
 
     def _path(self, namespace: str, path: str, version: str | None = None) -> str:
         return f"{namespace}/{version or self._version(namespace)}/{path}"
@@ -209,9 +205,12 @@ class _Collection:
 
     def _span(self, days: int) -> dict[str, str]:
         start = self.end - timedelta(days=days)
-        of = {"$startTime": start, "$endTime": self.end}
-        times = {key: time.isoformat().replace("+00:00", "Z") for key, time in of.items()}
-        return {**times, "$samplingInterval": str(STEP_S), "$statType": "AVG"}
+        return {
+            "$startTime": iso(start.timestamp()),
+            "$endTime": iso(self.end.timestamp()),
+            "$samplingInterval": str(STEP_S),
+            "$statType": "AVG",
+        }
 
     def _add_vm_stats(self, family: str) -> None:
         """Store the statistics of VMs, by the first way that gives values with times."""
@@ -241,7 +240,7 @@ class _Collection:
 
     def _add_host_stats(self) -> None:
         """Store the statistics of hosts, several at a time."""
-        hosts = [(uuid, text(each.get("cluster_uuid"))) for uuid, each in self._hosts().items()]
+        hosts = [(uuid, text(each.get("cluster_uuid"))) for uuid, each in self.found.own_hosts().items()]
         asked = [host for host in hosts if all(map(_ID.fullmatch, host))]
         with ThreadPoolExecutor(http_json.CONNECTIONS) as pool:
             try:

@@ -96,9 +96,9 @@ def datastores(
         if is_part and not users & known:
             continue
         if store.capacity_bytes is None or not 0 < store.capacity_bytes <= MOST_BYTES:
-            notes.datastore(store.name, "left out: no plausible capacity")
+            notes.of("datastore", store.name, "left out: no plausible capacity")
         elif len(kept) == MOST_DATASTORES:
-            notes.datastore(store.name, f"left out: more than {MOST_DATASTORES}")
+            notes.of("datastore", store.name, f"left out: more than {MOST_DATASTORES}")
         else:
             kept.append((store, sorted(users & known)))
     keys = names.keys([store.name for store, _ in kept], "datastore")

@@ -68,15 +68,11 @@ def nearest(text: str) -> tuple[str, str | None]:
     return name, None if exact else f"hypervisor {short(said, 60)}: assumed {name}"
 
 
-def _versions(family: str) -> dict[tuple[int, int, int], str]:
-    return {each.version: each.name for each in hypervisors().values() if each.family == family}
-
-
 def _at_most(family: str, numbers: tuple[int, int, int]) -> tuple[str, bool]:
     """Return the newest version of a family that is not newer, otherwise the oldest.
 
     It is exact if major and minor version match.
     """
-    known = _versions(family)
+    known = {each.version: each.name for each in hypervisors().values() if each.family == family}
     nearest = max((version for version in known if version <= numbers), default=min(known))
     return known[nearest], nearest[:2] == numbers[:2]

@@ -54,7 +54,8 @@ def named(vms: Iterable[Vm], directory: Directory, clusters: Clusters, notes: Im
 def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: ImportNotes) -> list[Placed]:
     """Return the VMs, those without a host on a suitable host of their cluster."""
     made = list(placed)
-    at = {cluster: [number for number, each in enumerate(placed) if each.cluster == cluster] for cluster in _of(placed)}
+    known = {each.cluster for each in placed}
+    at = {cluster: [number for number, each in enumerate(placed) if each.cluster == cluster] for cluster in known}
     order = sorted(at, key=lambda cluster: (cluster is None, cluster or ""))  # those that may be anywhere come last
     for cluster in order:
         candidates = [host for host in hosts if cluster is None or host.cluster == cluster]
@@ -74,10 +75,6 @@ def guessed(placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Impo
 def fits(vm: Vm, host: ScenarioHost) -> bool:
     """True if the VM fits on the host at all."""
     return vm.vcpus <= host.logical_cpus and vm.memory_bytes <= host.memory_bytes
-
-
-def _of(placed: Iterable[Placed]) -> set[str | None]:
-    return {each.cluster for each in placed}
 
 
 class _Room:

@@ -18,6 +18,7 @@ from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.load import open_load
 from hypertwin.ingest.to_scenario.yaml_text import memory_size
 from hypertwin.language import inventory, limits, schema_node
+from hypertwin.metrics.words import in_order
 
 SPARE_MEMORY = 0.05
 """Share of memory that stays free on hosts whose memory use is unknown, so that none reclaims memory [an assumption of
@@ -58,7 +59,7 @@ class Pools:
             named = {device.host for device in pool.devices}
             nodes = [host for host in hosts if host.name in named and not host.source.in_maintenance]
             if (fits := _fitting(pool, nodes, notes)) is not None:
-                fitting.append((fits, sorted(nodes, key=lambda host: _natural(host.key))))
+                fitting.append((fits, sorted(nodes, key=lambda host: in_order(host.key))))
         keys = names.keys([pool.name for pool, _ in fitting], "pool")
         for key, (pool, nodes) in zip(keys, fitting, strict=True):
             own = {host.key: host for host in nodes}
@@ -125,7 +126,7 @@ class Pools:
         free = {key: host.memory_bytes for key, host in self._nodes.items()}
         for vm in vms.values():
             if vm["host"] in free:
-                free[vm["host"]] -= _bytes(vm.get("memory_touched", vm["memory"]))
+                free[vm["host"]] -= _core.size_bytes(vm.get("memory_touched", vm["memory"]))
         short = []
         for host, needed in self._services_memory(hosts):
             left = max(free[host.key] - round(SPARE_MEMORY * host.memory_bytes), 0) // MIB * MIB
@@ -150,14 +151,6 @@ class Pools:
         yield from ((self._nodes[host.name], host.hypervisor_memory_bytes) for host in inventory(text).hosts)
 
 
-def _bytes(size: str | None) -> int:
-    """Return the bytes of a size as `memory_size` writes it."""
-    if size is None:
-        return 0
-    number, _, unit = size.partition(" ")
-    return int(number) * {"B": 1, "MiB": 2**20, "GiB": 2**30}[unit]
-
-
 def _policies(policies: Sequence[str | None]) -> dict[str, Any]:
     """Return `policy`, or `vdisk_policies` for several. A disk without one prevents a list: the commonest counts."""
     named = [policy for policy in policies if policy is not None]
@@ -169,16 +162,11 @@ def _policies(policies: Sequence[str | None]) -> dict[str, Any]:
     return {} if commonest is None else {"policy": commonest}
 
 
-def _natural(key: str) -> list[tuple[str, int]]:
-    """Return a sort key that puts `pve2` before `pve10`."""
-    return [(text, int(number or 0)) for text, number in re.findall(r"(\D+)([0-9]{0,18})", f" {key}")]
-
-
 def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNotes) -> StoragePool | None:
     """Return the pool with redundancies that its hosts can hold, or None if they cannot hold any of its data."""
     devices = sum(1 for device in pool.devices if device.host in {host.name for host in there})
     if not devices:
-        notes.pool(pool.name, "left out: its hosts are not in the scenario")
+        notes.of("storage pool", pool.name, "left out: its hosts are not in the scenario")
         return None
     most = devices if pool.failure_domain == "disk" else len(there)
     kept = []
@@ -187,13 +175,13 @@ def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNote
         width = 0 if said is None else int(said[1]) if said[1] else int(said[3]) + int(said[4])
         if said is not None and said[1] and width > most:
             text = f"{policy.redundancy} on {most} failure domains: imported with {most} replicas"
-            notes.pool(policy.name, text)
+            notes.of("storage pool", policy.name, text)
             kept.append(replace(policy, redundancy=f"replicas-{most}:{min(int(said[2] or 1), most)}"))
         elif 0 < width <= most:
             kept.append(policy)
         else:
             text = f"left out: {policy.redundancy} needs {width} failure domains, and there are {most}"
-            notes.pool(policy.name, text)
+            notes.of("storage pool", policy.name, text)
     return replace(pool, policies=tuple(kept[: MAX_POLICIES + 1])) if kept else None
 
 
@@ -218,14 +206,16 @@ def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: 
         entry["more_devices"] = others
     if pool.has_log_devices:
         entry["flash"] = {"kind": "nvme"}
-        notes.pool(pool.name, "logs of OSDs are on separate flash: assumed one generic nvme drive in each host")
-    raw = len(there) * sum(each["per_node"] * _bytes(each["capacity"]) for each in (first, *others))
+        notes.of(
+            "storage pool", pool.name, "logs of OSDs are on separate flash: assumed one generic nvme drive in each host"
+        )
+    raw = len(there) * sum(each["per_node"] * _core.size_bytes(each["capacity"]) for each in (first, *others))
     if pool.stored_bytes:
         most_raw = max(_amplification(policy.redundancy) for policy in pool.policies)
         if pool.stored_bytes * most_raw <= FULL_RATIO * raw:
             entry["stored"] = memory_size(max(round(pool.stored_bytes / MIB), 1) * MIB)
         else:
-            notes.pool(pool.name, "stored data left out: more than its devices hold")
+            notes.of("storage pool", pool.name, "stored data left out: more than its devices hold")
     policies: dict[str, str | None] = dict.fromkeys(main.datastores)
     for name, policy in zip(keys, more, strict=True):
         policies |= dict.fromkeys(policy.datastores, name)
@@ -234,15 +224,12 @@ def _made(key: str, pool: StoragePool, there: Sequence[ScenarioHost], is_mixed: 
 
 def _ceph(pool: StoragePool) -> dict[str, Any]:
     """Return the settings of Ceph that differ from the default."""
-    settings: dict[str, Any] = {}
-    release = None if pool.release is None else _release(pool.release)
-    if release is not None:
-        settings["release"] = release
-    if pool.client is not None:
-        settings["client"] = pool.client
-    if pool.placement_groups is not None and 0 < pool.placement_groups <= MAX_GROUPS:
-        settings["placement_groups"] = pool.placement_groups
-    return settings
+    settings = {
+        "release": None if pool.release is None else _release(pool.release),
+        "client": pool.client,
+        "placement_groups": pool.placement_groups if 0 < (pool.placement_groups or 0) <= MAX_GROUPS else None,
+    }
+    return {key: value for key, value in settings.items() if value is not None}
 
 
 def _release(major: int) -> str | None:
@@ -266,7 +253,7 @@ def _devices(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNote
     missing = sorted({device.host for device in pool.devices} - known)
     if missing:
         text = f"devices of hosts that are not in the scenario are left out: {', '.join(missing[:4])}"
-        notes.pool(pool.name, text)
+        notes.of("storage pool", pool.name, text)
     here = [device for device in pool.devices if device.host in known]
     drives_of = {(each.model, each.kind): _drive(each.model, each.kind) for each in here}
     by_name: dict[tuple[str, str], list[PoolDevice]] = {}
@@ -275,7 +262,7 @@ def _devices(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNote
     generic = sorted((model, kind) for (model, kind), (key, _) in drives_of.items() if model and key == "kind")
     for model, kind in generic[:MAX_MODELS]:
         text = f"drive model {model} is not in `hypertwin devices`: assumed a generic {kind}"
-        notes.pool(pool.name, text)
+        notes.of("storage pool", pool.name, text)
     if len(by_name) > MAX_MORE_DEVICES + 1:
         by_kind: dict[tuple[str, str], list[PoolDevice]] = {}
         for listed in by_name.values():
@@ -303,7 +290,7 @@ def _spread(
         where = f"{len(there)} hosts ({', '.join(map(str, each[:8]))}{' ...' if len(each) > 8 else ''})"
         what = f"{per_node} of {_tb(capacity)} on each"
         text = f"{of} ({name[1]}) on {where} imported as {what}: as much raw capacity; imbalance is not modelled"
-        notes.pool(pool.name, text)
+        notes.of("storage pool", pool.name, text)
     return {name[0]: name[1], "per_node": per_node, "capacity": memory_size(capacity)}
 
 

@@ -41,9 +41,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the measurements of `vm/FILE`, named after the file, because it does not name the VM."""
     rows = Rows(path, ("vm", text_log.stem(path).removesuffix(".csv")))
-    lines = _Lines(rows)
-    frames = rows.frames(outside.text_lines(path), lines.feed, lambda: None, EXPECTED)
-    return Reading(path.name, "bitbrains", frames, rows.gaps, rows.notes)
+    return rows.reading("bitbrains", _Lines(rows), EXPECTED)
 
 
 class _Lines:
@@ -66,3 +64,6 @@ class _Lines:
             if name in COLUMNS and value is not None:
                 metric, factor = COLUMNS[name]
                 self.rows.add(time, metric, value * factor)
+
+    def finish(self) -> None:
+        """Do nothing."""

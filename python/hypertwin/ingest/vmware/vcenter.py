@@ -26,6 +26,7 @@ from hypertwin.ingest.inventory import (
     VirtualDisk,
     Vm,
 )
+from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware import vcenter_source as source
 from hypertwin.ingest.vmware import vcenter_stats as stats
@@ -141,7 +142,6 @@ class Reader:
         self.session = session
         self.vm_paths = {path: costs for path, costs in VM.items() if devices or path not in LARGE}
         self.notes = ImportNotes(session.source)
-        self.gaps: dict[str, Gap] = {}
         self.host_names: dict[str, str] = {}
         self.vm_names: dict[str, str] = {}
         self.store_names: dict[str, str] = {}
@@ -189,7 +189,7 @@ class Reader:
             vms=sorted(vms, key=lambda vm: vm.name),
             datastores=sorted(self._datastores(stores), key=lambda store: store.name),
             rules=list(clusters.rules(parents, self.host_names, self.vm_names)),
-            gaps=[*self.gaps.values(), *self._hidden()],
+            gaps=[*self.notes.gaps, *self._hidden()],
             assumptions=self.notes.assumptions(),
             clusters=clusters.facts(parents, all_of_them=not session.address.path.strip("/")),
             standalone_hosts=True,
@@ -210,14 +210,15 @@ class Reader:
         """Add a gap for each needed property that no object has."""
         for path, costs in paths.items():
             if costs and found and not any(path in values for _, values in found):
-                self.gaps[f"{kind}.{path}"] = Gap(f"{kind}.{path}", costs)
+                self.notes.missing(f"{kind}.{path}", costs)
 
     def _hidden(self) -> Iterator[Gap]:
         """Yield a gap for each property that the server did not show for some objects."""
+        absent = {gap.what for gap in self.notes.gaps}
         for (path, fault), count in sorted(self.session.missing.items()):
             kind, _, name = path.partition(".")
             costs = _COSTS.get(kind, HOST).get(name)
-            if path not in self.gaps:
+            if path not in absent:
                 yield Gap(path, f"{costs or name} of {count} objects ({fault})")
 
     def _measure_snapshots(self) -> None:
@@ -481,11 +482,4 @@ def _shares(shares: Any) -> str | int | None:
 
 def _ranges(cpus: Any) -> str | None:
     """Return logical CPUs as `0-11,24`, or None without affinity."""
-    listed = sorted({cpu for cpu in cpus if whole(cpu, 0, MOST_PROCESSORS) is not None}) if cpus else []
-    runs: list[list[int]] = []
-    for cpu in listed:
-        if runs and runs[-1][1] == cpu - 1:
-            runs[-1][1] = cpu
-        else:
-            runs.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or None
+    return written(cpu for cpu in cpus or () if whole(cpu, 0, MOST_PROCESSORS) is not None) or None

@@ -25,8 +25,8 @@ from hypertwin.errors import HypertwinError, UnreachableError, short
 from hypertwin.extras import needs
 from hypertwin.ingest import address as addresses
 from hypertwin.ingest import outside, tls
-from hypertwin.ingest.address import Address
-from hypertwin.ingest.tls import PinnedConnection, Trust, refuse_option
+from hypertwin.ingest.address import Address, refuse
+from hypertwin.ingest.tls import PinnedConnection, Trust
 
 SCHEME = "vcenter"
 TIMEOUT_S = 60.0
@@ -179,23 +179,19 @@ def read_address(text: str) -> tuple[Address, Options]:
     """
     address = addresses.parse(text, (SCHEME,))
     if not address.user:
-        refuse_option(str(address), f"{SCHEME}://USER@HOST", "name a user; the read-only role is enough")
+        refuse(str(address), f"{SCHEME}://USER@HOST", "name a user; the read-only role is enough")
     given: dict[str, str] = {}
     try:
         given = dict(parse_qsl(address.query, keep_blank_values=True, strict_parsing=True, max_num_fields=10))
     except ValueError:
         if address.query:
-            refuse_option(f"{address}", "?OPTION=VALUE&OPTION=VALUE", "check what follows the question mark")
-    readers: Mapping[str, Callable[[str], Any]] = {
-        **tls.OPTIONS,
-        "hours": _hours,
-        "interval": _interval,
-    }
+            refuse(f"{address}", "?OPTION=VALUE&OPTION=VALUE", "check what follows the question mark")
+    readers: Mapping[str, Callable[[str], Any]] = {**tls.OPTIONS, "hours": _hours, "interval": _interval}
     named = {"interval": "interval_s"}
     values = {}
     for key, text_value in given.items():
         if key not in readers:
-            refuse_option(f"option {short(key)!r}", " or ".join(readers), "check its spelling")
+            refuse(f"option {short(key)!r}", " or ".join(readers), "check its spelling")
         values[named.get(key, key)] = readers[key](text_value)
     trust = Trust(**{key: values.pop(key) for key in tls.OPTIONS if key in values})
     return address, Options(trust, **values)
@@ -204,15 +200,14 @@ def read_address(text: str) -> tuple[Address, Options]:
 def _hours(text: str) -> float:
     hours = outside.number(text)
     if hours is None or not 0 < hours <= 24 * 366:
-        refuse_option(f"hours={short(text)}", "hours=H, more than 0 and at most 8784", "check the option")
-        raise AssertionError
+        refuse(f"hours={short(text)}", "hours=H, more than 0 and at most 8784", "check the option")
     return hours
 
 
 def _interval(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 20 <= int(text) <= 86_400:
         allowed = "interval=S in seconds, from 20 to 86400"
-        refuse_option(f"interval={short(text)}", allowed, "20 is real time; 300, 1800, 7200, 86400 are usual")
+        refuse(f"interval={short(text)}", allowed, "20 is real time; 300, 1800, 7200, 86400 are usual")
     return int(text)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import defaultdict
 from datetime import timedelta
 from pathlib import Path
@@ -69,15 +68,8 @@ CLUSTER = {
 
 
 @pytest.fixture(scope="module")
-def scenario(tmp_path_factory) -> Path:
-    path: Path = tmp_path_factory.mktemp("scenario") / "cluster.yaml"
-    path.write_text(json.dumps(CLUSTER))
-    return path
-
-
-@pytest.fixture(scope="module")
-def samples(scenario) -> list[dict[str, Any]]:
-    return list(simulation.samples(scenario))
+def samples() -> list[dict[str, Any]]:
+    return list(simulation.samples(CLUSTER))
 
 
 @pytest.fixture(scope="module")
@@ -204,15 +196,15 @@ def test_every_column_is_a_known_counter_with_its_unit(recorded):
     assert len(set(header)) == len(header)
 
 
-def test_the_same_run_gives_the_same_bytes(scenario, recorded, tmp_path):
-    for again in esxtop_export.write(simulation.samples(scenario), tmp_path):
+def test_the_same_run_gives_the_same_bytes(recorded, tmp_path):
+    for again in esxtop_export.write(simulation.samples(CLUSTER), tmp_path):
         assert again.read_bytes() == recorded[again.stem].read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["esx.csv", "node-1.csv", "node-2.csv"]
     assert formats.read(str(tmp_path / "esx.csv")).kind == "esxtop"
 
 
-def test_samples_are_those_of_the_report(scenario, samples):
-    (point,) = simulation.simulate(scenario, replications=1).points
+def test_samples_are_those_of_the_report(samples):
+    (point,) = simulation.simulate(CLUSTER, replications=1).points
     for place, name in enumerate(point["hosts"]):
         usage = [sample["hosts"][place]["usage_pct"] for sample in samples]
         assert point["timeline"]["hosts"][name]["usage_pct"] == usage
@@ -247,8 +239,7 @@ def test_a_vm_that_restarts_elsewhere_has_columns_on_both_hosts(tmp_path: Path) 
         "workloads": {"web": {"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "5 ms"}}},
         "failures": [{"fails": ["esx-1"], "at": "20 s"}],
     }
-    (tmp_path / "failing.json").write_text(json.dumps(cluster))
-    written = esxtop_export.write(simulation.samples(tmp_path / "failing.json"), tmp_path / "out")
+    written = esxtop_export.write(simulation.samples(cluster), tmp_path / "out")
     used: list[list[str]] = []
     for path in written:
         with path.open(newline="") as file:
@@ -274,8 +265,7 @@ def test_what_is_taken_back_is_not_said_to_be_nothing(tmp_path: Path, memory: st
         "vms": {"db": {"count": 2, "vcpus": 1, "memory": memory, "memory_touched": "4 GiB", "workload": "web"}},
         "workloads": {"web": {"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "5 ms"}}},
     }
-    (tmp_path / "short.json").write_text(json.dumps(cluster))
-    (path,) = esxtop_export.write(simulation.samples(tmp_path / "short.json"), tmp_path / "out")
+    (path,) = esxtop_export.write(simulation.samples(cluster), tmp_path / "out")
     head = path.read_text().partition("\n")[0]
     for counter in ("Memctl", "Swap Used MBytes", "% Swap Wait"):
         assert (counter in head) is written, counter

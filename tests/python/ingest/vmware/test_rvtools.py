@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +21,6 @@ from hypertwin.ingest.vmware import rvtools
 from hypertwin.ingest.vmware.rvtools import tables
 
 SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
-Change = Callable[[Tabs], Any]
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +36,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return write_xlsx(export(2, 8, 10), tmp_path_factory.mktemp("small") / "small.xlsx").read_bytes()
 
 
-def _read(folder: Path, change: Change = lambda tabs: None, hosts: int = 2, vms: int = 8) -> Inventory:
-    """The inventory of a small export, as CSV files, after a change of it."""
-    tabs = export(hosts, vms, 10)
-    change(tabs)
+def _read(folder: Path, tabs: Tabs | None = None) -> Inventory:
+    """The inventory of tabs, or of a small export, as CSV files."""
     shutil.rmtree(folder / "csv", ignore_errors=True)
-    return sources.read([str(write_csv(tabs, folder / "csv"))])
+    return sources.read([str(write_csv(tabs or export(2, 8, 10), folder / "csv"))])
 
 
 def _refused(*paths: Path) -> SourceError:
@@ -184,10 +179,9 @@ def _sizes(vm: Vm) -> tuple[object, ...]:
     ],
 )
 def test_numbers(written: object, mhz: float | None, tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vCPU"][0]["Overall"] = written
-
-    demand = _read(tmp_path, change).vms[0].demand
+    tabs = export(2, 8, 10)
+    tabs["vCPU"][0]["Overall"] = written
+    demand = _read(tmp_path, tabs).vms[0].demand
     assert (None if demand is None else demand.cpu_mhz) == mhz
 
 
@@ -195,12 +189,11 @@ def test_numbers(written: object, mhz: float | None, tmp_path: Path) -> None:
     ("written", "on"), [("True", True), ("true", True), (True, True), ("1", True), ("Wahr", True), ("False", False)]
 )
 def test_flags(written: object, on: bool, tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vCPU"][0]["Hot Add"] = written
-        tabs["vHost"][0]["in Maintenance Mode"] = written
-        tabs["vHost"][0]["HT Active"] = written
-
-    found = _read(tmp_path, change)
+    tabs = export(2, 8, 10)
+    tabs["vCPU"][0]["Hot Add"] = written
+    tabs["vHost"][0]["in Maintenance Mode"] = written
+    tabs["vHost"][0]["HT Active"] = written
+    found = _read(tmp_path, tabs)
     assert found.vms[0].cpu_hot_add is on
     assert found.hosts[0].in_maintenance is on
     assert found.hosts[0].threads_per_core == (2 if on else 1)
@@ -208,17 +201,15 @@ def test_flags(written: object, on: bool, tmp_path: Path) -> None:
 
 def test_path_policies_of_luns_are_named(tmp_path: Path) -> None:
     paths = {f"Path {number}": f"vmhba{number}:C0:T0:L1" for number in range(1, 5)}
-
-    def change(tabs: Tabs) -> None:
-        for host in ("esx01", "esx02"):
-            tabs["vMultiPath"] += [
-                {"Host": host, "Disk": "naa.1", "Policy": "VMW_PSP_RR", "Oper. State": "ok", **paths},
-                {"Host": host, "Disk": "naa.2", "Policy": "VMW_PSP_RR", **paths, "Path 8": "vmhba9"},
-                {"Host": host, "Disk": "naa.3", "Policy": "VMW_PSP_MRU", "Path 1": "vmhba1", "Path 2": "vmhba2"},
-                {"Host": host, "Disk": f"mpx.{host}", "Policy": "VMW_PSP_FIXED", "Path 1": "vmhba0"},
-            ]
-
-    found = _read(tmp_path, change)
+    tabs = export(2, 8, 10)
+    for host in ("esx01", "esx02"):
+        tabs["vMultiPath"] += [
+            {"Host": host, "Disk": "naa.1", "Policy": "VMW_PSP_RR", "Oper. State": "ok", **paths},
+            {"Host": host, "Disk": "naa.2", "Policy": "VMW_PSP_RR", **paths, "Path 8": "vmhba9"},
+            {"Host": host, "Disk": "naa.3", "Policy": "VMW_PSP_MRU", "Path 1": "vmhba1", "Path 2": "vmhba2"},
+            {"Host": host, "Disk": f"mpx.{host}", "Policy": "VMW_PSP_FIXED", "Path 1": "vmhba0"},
+        ]
+    found = _read(tmp_path, tabs)
     (told,) = [each.text for each in found.assumptions if each.subject == "path policies of LUNs"]
     assert told.startswith("2 round-robin, 1 most-recently-used (2 to 5 paths each): not imported")
     assert "vMultiPath/Oper. State" in found.unused
@@ -278,36 +269,33 @@ def test_what_cannot_be_done_without(tab: str, column: str | None, where: str, t
 
 
 def test_machines_that_vcenter_lost_and_rows_without_a_name(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vInfo"][0]["Connection state"] = "orphaned"
-        tabs["vInfo"][1]["VM"] = ""
-        tabs["vRP"][0]["CPU limit"] = 20_000
-
-    found = _read(tmp_path, change)
+    tabs = export(2, 8, 10)
+    tabs["vInfo"][0]["Connection state"] = "orphaned"
+    tabs["vInfo"][1]["VM"] = ""
+    tabs["vRP"][0]["CPU limit"] = 20_000
+    found = _read(tmp_path, tabs)
     assert not found.vms[0].powered_on
     assert len(found.vms) == 8
     assert {each.subject for each in found.assumptions} == {"1 VMs", "1 rows of vInfo", "resource pools"}
 
 
 def test_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        for tab in ("vInfo", "vCPU", "vMemory"):
-            for number in (0, 1, 2):
-                tabs[tab][number]["VM"] = "same"
-                del tabs[tab][number]["VM UUID"]
+    tabs = export(2, 8, 10)
+    for tab in ("vInfo", "vCPU", "vMemory"):
         for number in (0, 1, 2):
-            tabs["vCPU"][number]["CPUs"] = number + 3
-
-    assert [vm.vcpus for vm in _read(tmp_path, change).vms[:3]] == [3, 4, 5]
+            tabs[tab][number]["VM"] = "same"
+            del tabs[tab][number]["VM UUID"]
+    for number in (0, 1, 2):
+        tabs["vCPU"][number]["CPUs"] = number + 3
+    assert [vm.vcpus for vm in _read(tmp_path, tabs).vms[:3]] == [3, 4, 5]
 
 
 def test_the_guest_os_is_that_of_the_tools_or_else_the_configured(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vInfo"][0]["OS according to the VMware Tools"] = "Microsoft Windows Server 2022 (64-bit)"
-        tabs["vInfo"][2]["OS according to the configuration file"] = None
-
+    tabs = export(2, 8, 10)
+    tabs["vInfo"][0]["OS according to the VMware Tools"] = "Microsoft Windows Server 2022 (64-bit)"
+    tabs["vInfo"][2]["OS according to the configuration file"] = None
     configured = "Red Hat Enterprise Linux 8 (64-bit)"
-    found = _read(tmp_path, change)
+    found = _read(tmp_path, tabs)
     assert [vm.guest_os for vm in found.vms[:3]] == ["Microsoft Windows Server 2022 (64-bit)", configured, None]
     made, _ = to_scenario.to_scenario(found)
     read = scenario.loads(to_scenario.to_yaml(made)).inventory
@@ -450,13 +438,12 @@ CELLS = st.one_of(
     )
 )
 def test_any_cell_is_a_scenario_or_one_error(changes: list[tuple[str, int, int, object]], tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        for tab, number, column, value in changes:
-            row = tabs[tab][number % len(tabs[tab])]
-            row[sorted(row)[column % len(row)]] = value
-
+    tabs = export(2, 8, 10)
+    for tab, number, column, value in changes:
+        row = tabs[tab][number % len(tabs[tab])]
+        row[sorted(row)[column % len(row)]] = value
     try:
-        made, _ = to_scenario.to_scenario(_read(tmp_path, change))
+        made, _ = to_scenario.to_scenario(_read(tmp_path, tabs))
     except SourceError as error:
         assert [mistake.code for mistake in error.mistakes] == ["source-lacks"]
         assert any(tab == "vHost" for tab, *_ in changes)

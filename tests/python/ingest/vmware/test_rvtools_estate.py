@@ -121,25 +121,23 @@ def test_clusters(whole: tuple[Tabs, Inventory]) -> None:
     ],
 )
 def test_how_a_cluster_balances(tmp_path: Path, said: dict[str, object], drs: bool, threshold: int | None) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vCluster"] = [{"Name": "Edge", "HA enabled": "True", **said}]
-
-    edge = next(each for each in changed(tmp_path, change).clusters if each.name == "Edge")
+    tabs = estate([EDGE])
+    tabs["vCluster"] = [{"Name": "Edge", "HA enabled": "True", **said}]
+    edge = next(each for each in read(tabs, tmp_path).clusters if each.name == "Edge")
     assert (edge.drs, edge.drs_threshold, edge.restarts_by) == (drs, threshold, "fdm")
 
 
 def test_what_machines_are_entitled_to_of_memory_and_when_they_restart(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vCluster"][0]["Restart Priority"] = "low"
-        for row in tabs["vInfo"]:
-            row["HA Restart Priority"] = "clusterRestartPriority"
-        tabs["vInfo"][1]["HA Restart Priority"] = "disabled"
-        first, second, third = tabs["vMemory"][:3]
-        first |= {"Level": "custom", "Shares": 12_345, "Reservation": 512, "Limit": 1_024}
-        second |= {"Level": "high", "Memory Reservation Locked To Max": "True", "Limit": -1}
-        third |= {"Level": "normal", "Limit": -1, "Reservation": 0}
-
-    found = changed(tmp_path, change)
+    tabs = estate([EDGE])
+    tabs["vCluster"][0]["Restart Priority"] = "low"
+    for row in tabs["vInfo"]:
+        row["HA Restart Priority"] = "clusterRestartPriority"
+    tabs["vInfo"][1]["HA Restart Priority"] = "disabled"
+    first, second, third = tabs["vMemory"][:3]
+    first |= {"Level": "custom", "Shares": 12_345, "Reservation": 512, "Limit": 1_024}
+    second |= {"Level": "high", "Memory Reservation Locked To Max": "True", "Limit": -1}
+    third |= {"Level": "normal", "Limit": -1, "Reservation": 0}
+    found = read(tabs, tmp_path)
     names = [row["VM"] for row in estate([EDGE])["vInfo"][:3]]
     first, second, third = (next(vm for vm in found.vms if vm.name == name) for name in names)
     assert (first.memory_shares, first.memory_reservation_bytes, first.memory_limit_bytes) == (12_345, 2**29, 2**30)
@@ -152,11 +150,10 @@ def test_what_machines_are_entitled_to_of_memory_and_when_they_restart(tmp_path:
 
 
 def test_a_cluster_without_hosts_and_hosts_without_vcluster(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vCluster"] = [{"Name": "Empty", "HA enabled": "True", "Failover Level": "-"}]
-        tabs["vHost"][0]["Current EVC"] = "amd-rome"
-
-    found = changed(tmp_path, change)
+    tabs = estate([EDGE])
+    tabs["vCluster"] = [{"Name": "Empty", "HA enabled": "True", "Failover Level": "-"}]
+    tabs["vHost"][0]["Current EVC"] = "amd-rome"
+    found = read(tabs, tmp_path)
     assert list(found.clusters) == [Cluster("Empty", ha=True, restarts_by="fdm"), Cluster("Edge", "Milan")]
 
 
@@ -172,12 +169,11 @@ def test_datastores(whole: tuple[Tabs, Inventory]) -> None:
 
 
 def test_a_full_datastore_and_those_that_name_a_cluster(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vDatastore"][0] |= {"Free MiB": 0, "Hosts": "", "Cluster name": "Edge"}
-        tabs["vDatastore"][1] |= {"Hosts": "a; b", "Cluster name": "Edge"}
-        tabs["vDatastore"].append({"Name": "third", "Capacity MiB": 1, "Cluster name": "storage Edge"})
-
-    full, other, third = changed(tmp_path, change).datastores
+    tabs = estate([EDGE])
+    tabs["vDatastore"][0] |= {"Free MiB": 0, "Hosts": "", "Cluster name": "Edge"}
+    tabs["vDatastore"][1] |= {"Hosts": "a; b", "Cluster name": "Edge"}
+    tabs["vDatastore"].append({"Name": "third", "Capacity MiB": 1, "Cluster name": "storage Edge"})
+    full, other, third = read(tabs, tmp_path).datastores
     assert (full.free_bytes, full.hosts, full.clusters) == (0, (), ("Edge",))
     assert (other.hosts, other.clusters) == (("a", "b"), ())
     assert (third.hosts, third.clusters) == ((), ())  # a cluster of datastores
@@ -192,14 +188,13 @@ def test_snapshots(whole: tuple[Tabs, Inventory]) -> None:
 
 
 def test_file_systems_of_a_guest_add_up(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        first, second = tabs["vPartition"][:2]
-        vm = {column: first[column] for column in ("VM", "VM UUID")}
-        first |= {"Consumed MiB": 1_000}
-        more = {**vm, "Disk": "/var", "Capacity MiB": 900, "Free MiB": 400}
-        tabs["vPartition"] = [first, more, {**vm, "Disk": "/proc"}, {**second, "Consumed MiB": 0}]
-
-    found = [vm.storage_in_guest_bytes for vm in changed(tmp_path, change).vms if vm.powered_on]
+    tabs = estate([EDGE])
+    first, second = tabs["vPartition"][:2]
+    vm = {column: first[column] for column in ("VM", "VM UUID")}
+    first |= {"Consumed MiB": 1_000}
+    more = {**vm, "Disk": "/var", "Capacity MiB": 900, "Free MiB": 400}
+    tabs["vPartition"] = [first, more, {**vm, "Disk": "/proc"}, {**second, "Consumed MiB": 0}]
+    found = [vm.storage_in_guest_bytes for vm in read(tabs, tmp_path).vms if vm.powered_on]
     # one that says 0 has 0; what no row is about is not known
     assert found == [1_500 * MIB, 0, *[None] * (len(found) - 2)]
 
@@ -239,13 +234,11 @@ def test_without_tabs_of_vms_there_is_still_the_rest(tmp_path: Path) -> None:
 
 
 def test_what_vinfo_does_not_say_other_tabs_do(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        for row in tabs["vInfo"]:
-            row |= {"Host": "", "Cluster": "-", "Datacenter": ""}
-        tabs["vCPU"][0]["Host"] = "elsewhere"
-
     tabs = estate([EDGE])
-    found = changed(tmp_path, change)
+    for row in tabs["vInfo"]:
+        row |= {"Host": "", "Cluster": "-", "Datacenter": ""}
+    tabs["vCPU"][0]["Host"] = "elsewhere"
+    found = read(tabs, tmp_path)
     assert found.vms[0].host == "elsewhere"
     assert [vm.host for vm in found.vms[1:]] == [row["Host"] for row in tabs["vCPU"][1:]]
     assert {(vm.cluster, vm.datacenter) for vm in found.vms} == {("Edge", "Milan")}
@@ -463,13 +456,12 @@ def test_single_files_of_tabs_that_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_host_in_several_rows_is_one(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        again = dict(tabs["vHost"][0], Host=tabs["vHost"][0]["Host"].upper(), Vendor="other")
-        again |= {"CPU usage %": 99, "Max EVC": "amd-milan"}
-        del tabs["vHost"][0]["Max EVC"]
-        tabs["vHost"].append(again)
-
-    found = changed(tmp_path, change)
+    tabs = estate([EDGE])
+    again = dict(tabs["vHost"][0], Host=tabs["vHost"][0]["Host"].upper(), Vendor="other")
+    again |= {"CPU usage %": 99, "Max EVC": "amd-milan"}
+    del tabs["vHost"][0]["Max EVC"]
+    tabs["vHost"].append(again)
+    found = read(tabs, tmp_path)
     assert len(found.hosts) == 2
     assert (found.hosts[0].cpu_usage_pct == 99, found.hosts[0].evc_most) == (False, "amd-milan")
     assert any("several rows" in each.text for each in found.assumptions)
@@ -502,12 +494,11 @@ def test_a_vm_that_does_not_say_its_datacenter_is_in_that_of_its_host(tmp_path: 
 
 
 def test_a_vm_without_any_memory_was_not_measured(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vMemory"][0] |= {"Consumed": 0, "Active": 0}
-        tabs["vInfo"][0]["Active Memory"] = 0
-        tabs["vHost"][0]["HT Available"] = "-"
-
-    found = changed(tmp_path, change)
+    tabs = estate([EDGE])
+    tabs["vMemory"][0] |= {"Consumed": 0, "Active": 0}
+    tabs["vInfo"][0]["Active Memory"] = 0
+    tabs["vHost"][0]["HT Available"] = "-"
+    found = read(tabs, tmp_path)
     assert (found.vms[0].memory_consumed_bytes, found.vms[0].memory_active_bytes) == (None, None)
     assert found.vms[0].ballooned_bytes == 0
     assert [host.hyper_threading_available for host in found.hosts] == [None, True]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ SECRET = "hunter2"
 OLD_NAMES = {"Capacity MiB": "Capacity MB", "Free MiB": "Free MB", "Raw Comp. Mode": "Raw Com. Mode"}
 
 
-def tabs_of(change: Callable[[Tabs], Any] = lambda tabs: None) -> Tabs:
+def tabs_of() -> Tabs:
     """An export of two hosts and two VMs, `a` with two disks and `b` with one, that are on."""
     tabs = export(2, 2, 0)
     tabs["vInfo"] = [row for row in tabs["vInfo"] if row["Powerstate"] == "poweredOn"]
@@ -36,7 +35,6 @@ def tabs_of(change: Callable[[Tabs], Any] = lambda tabs: None) -> Tabs:
         of(tabs, "b", **{"Disk": "Hard disk 1", "Capacity MiB": 1_024}),
     ]
     tabs["vNetwork"] = [of(tabs, "a", **{"NIC label": "Network adapter 1", "Adapter": "Vmxnet3"})]
-    change(tabs)
     return tabs
 
 
@@ -46,13 +44,9 @@ def of(tabs: Tabs, vm: str, **more: Any) -> dict[str, Any]:
     return {"VM": vm, "VM UUID": row["VM UUID"], **more}
 
 
-def facts(folder: Path, change: Callable[[Tabs], Any] = lambda tabs: None) -> dict[str, SourceVm]:
-    found = sources.read([str(write_csv(tabs_of(change), folder / "csv"))])
+def facts(folder: Path, tabs: Tabs) -> dict[str, SourceVm]:
+    found = sources.read([str(write_csv(tabs, folder / "csv"))])
     return {vm.name: vm.source for vm in found.vms if vm.source is not None}
-
-
-def info(**columns: Any) -> Callable[[Tabs], Any]:
-    return lambda tabs: tabs["vInfo"][0].update(columns)
 
 
 @pytest.mark.parametrize(
@@ -87,27 +81,29 @@ def info(**columns: Any) -> Callable[[Tabs], Any]:
     ],
 )
 def test_a_column_of_vinfo(tmp_path: Path, columns: dict[str, Any], name: str, known: object) -> None:
-    assert getattr(facts(tmp_path, info(**columns))["a"], name) == known
+    tabs = tabs_of()
+    tabs["vInfo"][0] |= columns
+    assert getattr(facts(tmp_path, tabs)["a"], name) == known
 
 
 def test_a_text_is_empty_only_if_another_vm_has_one(tmp_path: Path) -> None:
-    columns = {"DNS Name": "a.example.com", "Primary IP Address": "10.0.0.1"}
-    other = facts(tmp_path, info(**columns))["b"]
-    assert (other.host_name, other.has_ip) == ("", False)
-    none = facts(tmp_path)["b"]
+    tabs = tabs_of()
+    none = facts(tmp_path, tabs)["b"]
     assert (none.host_name, none.has_ip) == (None, None)
+    tabs["vInfo"][0] |= {"DNS Name": "a.example.com", "Primary IP Address": "10.0.0.1"}
+    other = facts(tmp_path, tabs)["b"]
+    assert (other.host_name, other.has_ip) == ("", False)
 
 
 def test_disks(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vDisk"][0] |= {
-            **{"Disk Path": "[san-1] a/a.vmdk", "Raw": "False", "Disk Mode": "independent_nonpersistent"},
-            **{"Sharing mode": "sharingNone", "Shared Bus": "noSharing", "Thin": "True", "Label": "SCSI controller 3"},
-        }
-        tabs["vDisk"][1] |= {"Raw": "True", "Raw Comp. Mode": "virtualMode", "Shared Bus": "physicalSharing"}
-        tabs["vDisk"][2] |= {"Raw": "True", "Raw Comp. Mode": "physicalMode", "Sharing mode": "sharingMultiWriter"}
-
-    found = facts(tmp_path, change)
+    tabs = tabs_of()
+    tabs["vDisk"][0] |= {
+        **{"Disk Path": "[san-1] a/a.vmdk", "Raw": "False", "Disk Mode": "independent_nonpersistent"},
+        **{"Sharing mode": "sharingNone", "Shared Bus": "noSharing", "Thin": "True", "Label": "SCSI controller 3"},
+    }
+    tabs["vDisk"][1] |= {"Raw": "True", "Raw Comp. Mode": "virtualMode", "Shared Bus": "physicalSharing"}
+    tabs["vDisk"][2] |= {"Raw": "True", "Raw Comp. Mode": "physicalMode", "Sharing mode": "sharingMultiWriter"}
+    found = facts(tmp_path, tabs)
     first, second = found["a"].disks or ()
     assert first == SourceDisk(
         label="Hard disk 1",
@@ -127,33 +123,31 @@ def test_disks(tmp_path: Path) -> None:
 
 
 def test_a_file_of_two_vms_is_shared(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        for row, path in zip(tabs["vDisk"], ("[s] a.vmdk", "[s] q.vmdk", "[s] q.vmdk"), strict=True):
-            row["Disk Path"] = path
-
-    found = facts(tmp_path, change)
+    tabs = tabs_of()
+    for row, path in zip(tabs["vDisk"], ("[s] a.vmdk", "[s] q.vmdk", "[s] q.vmdk"), strict=True):
+        row["Disk Path"] = path
+    found = facts(tmp_path, tabs)
     assert [disk.shared for disk in found["a"].disks or ()] == [None, True]
     assert [disk.shared for disk in found["b"].disks or ()] == [True]
 
 
 def test_networks_with_their_vlan(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vNetwork"] = [
-            of(tabs, "a", **{"Adapter": "Vmxnet3", "Network": "N 20", "Switch": "dvs", "Connected": "True"}),
-            of(tabs, "a", **{"Adapter": "E1000", "Network": "N 30", "Switch": "vSwitch0", "Connected": "False"}),
-            of(tabs, "a", **{"Adapter": "E1000", "Network": "two", "Switch": "vSwitch0"}),
-            of(tabs, "a", **{"Adapter": "E1000", "Network": "trunk", "Switch": "dvs"}),
-        ]
-        tabs["dvPort"] = [
-            {"Port": "N 20", "Switch": "dvs", "VLAN": 20},
-            {"Port": "trunk", "Switch": "dvs", "VLAN": "0-4094"},
-        ]
-        tabs["vPort"] = [
-            *({"Host": host, "Port Group": "N 30", "Switch": "vSwitch0", "VLAN": 30} for host in ("x", "y")),
-            *({"Host": "x", "Port Group": "two", "Switch": "vSwitch0", "VLAN": vlan} for vlan in (1, 2)),
-        ]
-
-    found = facts(tmp_path, change)
+    tabs = tabs_of()
+    tabs["vNetwork"] = [
+        of(tabs, "a", **{"Adapter": "Vmxnet3", "Network": "N 20", "Switch": "dvs", "Connected": "True"}),
+        of(tabs, "a", **{"Adapter": "E1000", "Network": "N 30", "Switch": "vSwitch0", "Connected": "False"}),
+        of(tabs, "a", **{"Adapter": "E1000", "Network": "two", "Switch": "vSwitch0"}),
+        of(tabs, "a", **{"Adapter": "E1000", "Network": "trunk", "Switch": "dvs"}),
+    ]
+    tabs["dvPort"] = [
+        {"Port": "N 20", "Switch": "dvs", "VLAN": 20},
+        {"Port": "trunk", "Switch": "dvs", "VLAN": "0-4094"},
+    ]
+    tabs["vPort"] = [
+        *({"Host": host, "Port Group": "N 30", "Switch": "vSwitch0", "VLAN": 30} for host in ("x", "y")),
+        *({"Host": "x", "Port Group": "two", "Switch": "vSwitch0", "VLAN": vlan} for vlan in (1, 2)),
+    ]
+    found = facts(tmp_path, tabs)
     assert found["a"].networks == (
         SourceNetwork("Vmxnet3", "N 20", "dvs", 20, True),
         SourceNetwork("E1000", "N 30", "vSwitch0", 30, False),
@@ -171,17 +165,18 @@ def test_networks_with_their_vlan(tmp_path: Path) -> None:
     ],
 )
 def test_tools(tmp_path: Path, state: str | None, known: str | None) -> None:
-    assert facts(tmp_path, lambda tabs: tabs["vTools"].append(of(tabs, "a", Tools=state)))["a"].tools == known
+    tabs = tabs_of()
+    tabs["vTools"] = [of(tabs, "a", Tools=state)]
+    assert facts(tmp_path, tabs)["a"].tools == known
 
 
 def test_devices_and_file_systems(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vUSB"] = [of(tabs, "a", **{"Device Node": "USB 1"}), of(tabs, "a", **{"Device Node": "USB 2"})]
-        tabs["vCD"] = [of(tabs, "a", Connected="True"), of(tabs, "a", Connected="False")]
-        tabs["vPartition"] = [of(tabs, "a", **{"Disk": "C:\\", "Capacity MiB": 100, "Free MiB": 30})]
-        tabs["vMemory"][0]["Hot Add"] = "True"
-
-    found = facts(tmp_path, change)
+    tabs = tabs_of()
+    tabs["vUSB"] = [of(tabs, "a", **{"Device Node": "USB 1"}), of(tabs, "a", **{"Device Node": "USB 2"})]
+    tabs["vCD"] = [of(tabs, "a", Connected="True"), of(tabs, "a", Connected="False")]
+    tabs["vPartition"] = [of(tabs, "a", **{"Disk": "C:\\", "Capacity MiB": 100, "Free MiB": 30})]
+    tabs["vMemory"][0]["Hot Add"] = "True"
+    found = facts(tmp_path, tabs)
     assert (found["a"].usb_devices, found["a"].cds_connected, found["a"].hot_add_memory) == (2, 1, True)
     assert found["a"].partitions == (SourcePartition("C:\\", 100 * MIB, 30 * MIB),)
     assert (found["b"].usb_devices, found["b"].cds_connected, found["b"].partitions) == (0, 0, None)
@@ -202,13 +197,10 @@ def test_tabs_and_columns_that_are_missing_leave_facts_unknown(tmp_path: Path) -
 
 
 def test_older_names_of_columns(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        tabs["vDisk"][0] |= {"Raw": "True", "Raw Comp. Mode": "virtualMode"}
-        tabs["vPartition"] = [of(tabs, "a", **{"Disk": "/", "Capacity MiB": 100, "Free MiB": 30})]
-
-    path = write_xlsx(
-        tabs_of(change), tmp_path / "x.xlsx", prefix="tab", rename=lambda _, column: OLD_NAMES.get(column, column)
-    )
+    tabs = tabs_of()
+    tabs["vDisk"][0] |= {"Raw": "True", "Raw Comp. Mode": "virtualMode"}
+    tabs["vPartition"] = [of(tabs, "a", **{"Disk": "/", "Capacity MiB": 100, "Free MiB": 30})]
+    path = write_xlsx(tabs, tmp_path / "x.xlsx", prefix="tab", rename=lambda _, column: OLD_NAMES.get(column, column))
     found = {vm.name: vm.source for vm in sources.read([str(path)]).vms}["a"]
     assert found is not None
     assert next((disk.raw, disk.capacity_bytes) for disk in found.disks or ()) == ("virtual", 40 * GIB)
@@ -216,16 +208,15 @@ def test_older_names_of_columns(tmp_path: Path) -> None:
 
 
 def test_a_secret_is_nowhere_in_the_scenario(tmp_path: Path) -> None:
-    def change(tabs: Tabs) -> None:
-        for row in (tabs["vInfo"][0], tabs["vDisk"][0], tabs["vCPU"][0], tabs["vNetwork"][0]):
-            row["Annotation"] = f"root password: {SECRET}"
-        tabs["vInfo"][0] |= {"Application": f"token={SECRET}", "Folder": f"/pwd: {SECRET}"}
-        tabs["vInfo"][1]["Annotation"] = "nothing"
-        tabs["vSnapshot"] = [
-            of(tabs, "b", **{"Name": "before", "Description": f"Kennwort: {SECRET}", "Date / time": "2026/01/01"})
-        ]
-
-    found = sources.read([str(write_csv(tabs_of(change), tmp_path / "csv"))])
+    tabs = tabs_of()
+    for row in (tabs["vInfo"][0], tabs["vDisk"][0], tabs["vCPU"][0], tabs["vNetwork"][0]):
+        row["Annotation"] = f"root password: {SECRET}"
+    tabs["vInfo"][0] |= {"Application": f"token={SECRET}", "Folder": f"/pwd: {SECRET}"}
+    tabs["vInfo"][1]["Annotation"] = "nothing"
+    tabs["vSnapshot"] = [
+        of(tabs, "b", **{"Name": "before", "Description": f"Kennwort: {SECRET}", "Date / time": "2026/01/01"})
+    ]
+    found = sources.read([str(write_csv(tabs, tmp_path / "csv"))])
     made, assumptions = to_scenario.to_scenario(found)
     text = to_scenario.to_yaml(made)
     assert SECRET not in text
@@ -237,16 +228,14 @@ def test_a_secret_is_nowhere_in_the_scenario(tmp_path: Path) -> None:
 
 def test_facts_survive_the_scenario(tmp_path: Path) -> None:
     """The scenario has all facts of the export, within its limits."""
-
-    def change(tabs: Tabs) -> None:
-        tabs["vInfo"][0] |= {
-            **{"Firmware": "efi", "HW version": 999, "Folder": "\x1b[31mred", "DNS Name": "x" * 5_000},
-            **{"Application": ",".join(f"tag {number}" for number in range(100))},
-        }
-        tabs["vDisk"] += [of(tabs, "a", **{"Disk": f"Hard disk {number}", "Unit #": number}) for number in range(300)]
-        tabs["vNetwork"] += [of(tabs, "a", Adapter="=cmd|' /C calc'!A0") for _ in range(40)]
-
-    read = sources.read([str(write_csv(tabs_of(change), tmp_path / "csv"))])
+    tabs = tabs_of()
+    tabs["vInfo"][0] |= {
+        **{"Firmware": "efi", "HW version": 999, "Folder": "\x1b[31mred", "DNS Name": "x" * 5_000},
+        **{"Application": ",".join(f"tag {number}" for number in range(100))},
+    }
+    tabs["vDisk"] += [of(tabs, "a", **{"Disk": f"Hard disk {number}", "Unit #": number}) for number in range(300)]
+    tabs["vNetwork"] += [of(tabs, "a", Adapter="=cmd|' /C calc'!A0") for _ in range(40)]
+    read = sources.read([str(write_csv(tabs, tmp_path / "csv"))])
     made, _ = to_scenario.to_scenario(read)
     loaded = scenario.loads(to_scenario.to_yaml(made))
     vms = {vm.name: vm.source for vm in loaded.inventory.vms}
