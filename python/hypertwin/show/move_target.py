@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hypertwin.documents.move import Arrival, Change, Metric, Rolling, VmChange
-from hypertwin.documents.refresh import TwinState
+from hypertwin.documents.refresh import TwinState, Worst
 from hypertwin.metrics.words import count, number, some
 from hypertwin.show import view as v
-from hypertwin.show.refresh import worst
 
 MAX_CHARTED = 15
 """Number of VMs in the chart of the largest changes."""
@@ -257,3 +256,13 @@ def reuse(arrival: Arrival | None, labels: Mapping[str, str]) -> list[str]:
             many = count(len(each["kept"]), "host")
             found.append(f"{many}{of} must stay as they are, for VMs that a rule blocks: {hosts}, for {held}.")
     return found
+
+
+def worst(found: Worst | None, limit: float | None = None) -> v.Cell:
+    """Return the figure of the worst VM as a cell, marked from a limit on."""
+    if found is None:
+        return None
+    is_bad = limit is not None and found["mean"] >= limit
+    return v.figure(
+        found["mean"], "bad" if is_bad else "plain", half_width=found["ci95"], ends=(found["low"], found["high"])
+    )

@@ -7,10 +7,11 @@ from itertools import accumulate
 from typing import Any
 
 from hypertwin.documents.cost import Costs, Line
-from hypertwin.documents.refresh import Candidate, Refresh, TwinState, Worst
+from hypertwin.documents.refresh import Candidate, Refresh, TwinState
 from hypertwin.metrics import bands
 from hypertwin.metrics.words import count, number, some
 from hypertwin.show import view as v
+from hypertwin.show.move_target import worst
 
 KINDS = {
     "purchase": "hosts",
@@ -234,16 +235,6 @@ def _sum(value: float | None, missing: Sequence[str]) -> v.Cell:
 
 def _most(values: Any) -> float | None:
     return max((each for each in values if each is not None), default=None)
-
-
-def worst(found: Worst | None, limit: float | None = None) -> v.Cell:
-    """Return the figure of the worst VM as a cell, marked from a limit on."""
-    if found is None:
-        return None
-    is_bad = limit is not None and found["mean"] >= limit
-    return v.figure(
-        found["mean"], "bad" if is_bad else "plain", half_width=found["ci95"], ends=(found["low"], found["high"])
-    )
 
 
 def _kw(each: Candidate) -> v.Cell:

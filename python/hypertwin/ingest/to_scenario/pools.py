@@ -18,7 +18,6 @@ from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.load import open_load
 from hypertwin.ingest.to_scenario.yaml_text import memory_size
 from hypertwin.language import inventory, limits, schema_node
-from hypertwin.metrics.words import in_order
 
 SPARE_MEMORY = 0.05
 """Share of memory that stays free on hosts whose memory use is unknown, so that none reclaims memory [an assumption of
@@ -59,7 +58,7 @@ class Pools:
             named = {device.host for device in pool.devices}
             nodes = [host for host in hosts if host.name in named and not host.source.in_maintenance]
             if (fits := _fitting(pool, nodes, notes)) is not None:
-                fitting.append((fits, sorted(nodes, key=lambda host: in_order(host.key))))
+                fitting.append((fits, sorted(nodes, key=lambda host: _natural(host.key))))
         keys = names.keys([pool.name for pool, _ in fitting], "pool")
         for key, (pool, nodes) in zip(keys, fitting, strict=True):
             own = {host.key: host for host in nodes}
@@ -160,6 +159,11 @@ def _policies(policies: Sequence[str | None]) -> dict[str, Any]:
         return {"vdisk_policies": tuple(named)}
     commonest = Counter(policies).most_common(1)[0][0]
     return {} if commonest is None else {"policy": commonest}
+
+
+def _natural(key: str) -> list[tuple[str, int]]:
+    """Return a sort key that puts `pve2` before `pve10`."""
+    return [(text, int(number or 0)) for text, number in re.findall(r"(\D+)([0-9]{0,18})", f" {key}")]
 
 
 def _fitting(pool: StoragePool, there: Sequence[ScenarioHost], notes: ImportNotes) -> StoragePool | None:
