@@ -1635,9 +1635,8 @@ class PoolService(TypedDict, total=False):
     `ceph.cpu_factor`. A quantity such as `20ms`.
     """
     cv: float
-    """Coefficient of variation of the CPU time of an operation, at the same mean. Default: 0, all operations of
-    a kind cost the same. Above 0, tails are longer: an operation now and then meets compaction, locks or page
-    faults.
+    """Coefficient of variation of the CPU time of an operation, at the same mean: operations meet locks, missed
+    caches and compaction. 0: all operations of a kind cost the same. The larger, the longer are tails.
     """
     core_bandwidth: Bandwidth
     """Payload that one core moves per second at nominal clock, in a service or client: copies, checksums,
@@ -1650,6 +1649,10 @@ class PoolService(TypedDict, total=False):
     limit_cpus: float
     """CPU limit of the threads of one queue, in CPUs, as for a container: they wait once they use it up in a
     100 ms period. Default: no limit.
+    """
+    wake_up: Duration
+    """Wake-up latency of an idle thread on an idle logical CPU: idle-state exit, interrupt, switch. Default: 4
+    to 43 us, by the host's `power_policy` and the idle time of the core. A quantity such as `20ms`.
     """
     in_kernel: bool
     """The service is part of the hypervisor (vSAN). It does not wait for the time slices of VMs, as a process

@@ -1169,6 +1169,7 @@ fn pool() -> StoragePool {
         service: PoolService {
             threads: Some(4),
             limit_cpus: Some(1.5),
+            wake_up: Some(Duration::from_micros(7)),
             ..PoolService::default()
         },
         client: PoolClient::default(),

@@ -85,7 +85,7 @@ fn add_services(cpu: &mut Processors, island: &Island) -> Vec<Vec<WorldId>> {
                 let queues = service_queues(pool.spec, island.devices, node);
                 let threads: usize = queues.iter().map(|queue| queue.threads).sum();
                 let numbers = worlds.len()..worlds.len() + threads;
-                let threads = cpu.add_service(host, PoolId::new(index), numbers, pool.spec.is_in_kernel());
+                let threads = cpu.add_service(host, PoolId::new(index), numbers, pool.spec);
                 worlds.extend(threads.iter());
             }
             worlds

@@ -335,7 +335,16 @@ impl Simulation {
 
     fn act_on(&mut self, reply: Reply) {
         match reply {
-            Reply::Run { world, work_ns } => self.clock.run(world, work_ns),
+            Reply::Run {
+                world,
+                work_ns,
+                is_awake,
+            } => {
+                if is_awake {
+                    self.cpu.keep_awake(world);
+                }
+                self.clock.run(world, work_ns);
+            }
             Reply::WorkerReady { process, work_ns } => self.guests.start_worker(process, work_ns, &mut self.clock),
             Reply::Responded { vm, latency_ns } => self.guests.record_response(vm, latency_ns),
             Reply::Completed(process) => self.begin_delay(process),

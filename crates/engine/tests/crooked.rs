@@ -86,6 +86,7 @@ fn a_message_takes_as_long_as_the_slower_end() {
             "arrivals": {"io": {"outstanding": 1}}, "cpu": {"mean": 0, "cv": 0}, "working_set": "100 GiB",
             "block": "4 KiB", "read_pct": 100,
         }},
+        "storage": {"mesh": {"service": {"wake_up": "0 s"}}},
     })));
     let latency_us = report["vms"]["base"]["io_latency_ms"]["mean"]
         .as_f64()

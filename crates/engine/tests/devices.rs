@@ -219,6 +219,7 @@ fn of_pool(more: Value, pool: Value, failures: Value) -> Replication {
     let mut spec = json!({
         "kind": "chunk-store", "nodes": "h", "redundancy": "replicas-1", "stored": "1 GiB",
         "devices": {"device": "d", "per_node": 1, "capacity": "1 TB"},
+        "service": {"cv": 0, "wake_up": "0 s"},
     });
     merge(&mut spec, pool);
     let mut text = serde_json::to_value(scenario(1, more)).expect("a scenario");

@@ -46,6 +46,7 @@ fn base(nodes: u32, more: Value) -> Value {
         "storage": {"pool": {
             "kind": "mirrored-mesh", "nodes": "node", "deployment": "mixed", "stored": "100 GiB",
             "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"},
+            "service": {"cv": 0, "wake_up": "0 s"},
         }},
     });
     merge(&mut text, more);

@@ -61,7 +61,7 @@ fn pool(rate: f64, limit: Option<f64>) -> PointReport {
         "storage": {"pool": {
             "kind": "mirrored-mesh", "nodes": "node", "deployment": "two-layer", "stored": "20 GiB",
             "devices": {"kind": "nvme", "per_node": 1, "capacity": "1 TB"},
-            "service": {"cpu_per_io": "200 us"}, "client": {"cpu_per_io": 0},
+            "service": {"cpu_per_io": "200 us", "cv": 0, "wake_up": "0 s"}, "client": {"cpu_per_io": 0},
         }},
     });
     if let Some(limit) = limit {

@@ -7,6 +7,8 @@
 //!
 //! A thread of the hypervisor that works for virtual controllers wakes up likewise, without a guest: for a request, and
 //! again for its completion. A thread that polls does neither: it looks for events itself for a while before it sleeps.
+//! A thread of a storage service wakes up for an operation. The wake-up for the answer of a device is in the device's
+//! time, which is what a host sees of it.
 //!
 //! **Sources.** Idle states: exit latencies and target residencies of Skylake and Cascade Lake servers in Linux's
 //! `drivers/idle/intel_idle.c` (`skx_cstates`), except that C6 takes 41 us, what firmware says of a core that leaves it
@@ -58,6 +60,15 @@ pub struct WakeUp {
 }
 
 impl WakeUp {
+    /// What waking a thread of the host takes: no guest is entered.
+    #[must_use]
+    pub fn of_thread(self) -> Self {
+        Self {
+            path_ns: SWITCH_NS,
+            ..self
+        }
+    }
+
     /// Time until a vCPU begins on a logical CPU whose core has been idle for `idle_ns`.
     #[inline]
     pub fn ns(&self, idle_ns: u64) -> u64 {
@@ -123,6 +134,19 @@ mod tests {
             ..polling
         };
         assert_eq!(idle_ns.map(|idle_ns| given.ns(idle_ns)), [0, 0, 5, 5]);
+    }
+
+    #[test]
+    fn a_thread_of_the_host_enters_no_guest() {
+        let of_vcpu = WakeUp {
+            path_ns: 5_000,
+            sleeps_deeply: true,
+        };
+        let idle_ns = [1, 20_000, 600_000];
+        assert_eq!(
+            idle_ns.map(|idle_ns| of_vcpu.of_thread().ns(idle_ns)),
+            [4_000, 12_000, 43_000]
+        );
     }
 
     #[test]

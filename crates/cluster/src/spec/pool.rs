@@ -347,9 +347,8 @@ pub struct PoolService {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
     pub cpu_per_io: Option<Duration>,
-    /// Coefficient of variation of the CPU time of an operation, at the same mean. Default: 0, all operations of a kind
-    /// cost the same. Above 0, tails are longer: an operation now and then meets compaction, locks or page faults.
-    #[serde(skip_serializing_if = "is_default")]
+    /// Coefficient of variation of the CPU time of an operation, at the same mean: operations meet locks, missed caches
+    /// and compaction. 0: all operations of a kind cost the same. The larger, the longer are tails.
     #[schemars(range(min = 0.0, max = 20.0))]
     pub cv: f64,
     /// Payload that one core moves per second at nominal clock, in a service or client: copies, checksums, packets.
@@ -368,6 +367,11 @@ pub struct PoolService {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.01, max = 1_024.0))]
     pub limit_cpus: Option<f64>,
+    /// Wake-up latency of an idle thread on an idle logical CPU: idle-state exit, interrupt, switch. Default: 4 to 43
+    /// us, by the host's `power_policy` and the idle time of the core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
+    pub wake_up: Option<Duration>,
     /// The service is part of the hypervisor (vSAN). It does not wait for the time slices of VMs, as a process or VM
     /// does (ScaleIO, Virtuozzo Storage, Ceph). Default: true for vSAN, otherwise false.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -379,11 +383,12 @@ impl Default for PoolService {
     fn default() -> Self {
         Self {
             cpu_per_io: None,
-            cv: 0.0,
+            cv: 1.0,
             core_bandwidth: Bandwidth::from_bytes_per_s(4_000_000_000),
             threads: None,
             threads_per_device: 1,
             limit_cpus: None,
+            wake_up: None,
             in_kernel: None,
         }
     }

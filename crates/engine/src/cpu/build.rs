@@ -8,7 +8,7 @@ use crate::ids::{HostId, Id, IoThreadId, PoolId, Span, Table, WorldId};
 use crate::island::IslandHost;
 use crate::plan::VmPlan;
 use crate::vcpu::Vcpu;
-use hypertwin_cluster::HostGroup;
+use hypertwin_cluster::{HostGroup, StoragePool};
 use hypertwin_kernel::TimeAverage;
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::coscheduling::Decisions;
@@ -114,7 +114,13 @@ impl Processors {
     }
 
     /// Makes the threads of a pool's service on one host, by their numbers in the pool.
-    pub fn add_service(&mut self, host: HostId, pool: PoolId, threads: Range<usize>, in_kernel: bool) -> Span<WorldId> {
+    pub fn add_service(
+        &mut self,
+        host: HostId,
+        pool: PoolId,
+        threads: Range<usize>,
+        spec: &StoragePool,
+    ) -> Span<WorldId> {
         let worlds = self.new_worlds(threads.len(), |position| Kind::Service {
             pool,
             thread: threads.start + position,
@@ -125,10 +131,10 @@ impl Processors {
             let plan = WorldPlan {
                 domain: Domain::Any,
                 first_cpu: thread * topology.threads_per_core % topology.cpus(),
-                helper: in_kernel,
+                helper: spec.is_in_kernel(),
                 vm: None,
                 speed: None,
-                wake_up_ns: Some(0),
+                wake_up_ns: spec.service.wake_up.map(|time| time.nanos()),
             };
             self.enlist(world, host, plan);
         }
@@ -190,6 +196,7 @@ impl World {
             limited: false,
             asleep: false,
             wake_up_ns: None,
+            is_awake: false,
             waking: false,
             paging: false,
             lag_ns: 0,

@@ -1,6 +1,6 @@
 //! What happens on logical CPUs: worlds start, run at the speed that their sibling leaves them, and stop.
 
-use super::processors::{Due, Power, Processors};
+use super::processors::{Due, Kind, Power, Processors};
 use crate::clock::{Clock, Event};
 use crate::ids::{HostId, WorldId};
 use crate::vcpu::{Guest, Reaction, Vcpu};
@@ -151,15 +151,21 @@ impl Processors {
         let world = &mut self.worlds[world_id];
         let (host_id, local) = (world.host, world.local);
         let woken = std::mem::take(&mut world.asleep);
+        let wakes_up = woken && !std::mem::take(&mut world.is_awake);
         if let Some(cpu) = self.hosts[host_id].scheduler.consults(local) {
             self.settle(host_id, cpu, clock.now);
         }
         let host = &mut self.hosts[host_id];
         match host.scheduler.place(local, woken, clock.now, &host.occupancy) {
             Placement::Run(cpu) => {
-                if woken {
-                    let host_ns = || host.wake_up.ns(host.core_idle_ns(cpu, clock.now));
-                    host.cpus[cpu].wake_ns = self.worlds[world_id].wake_up_ns.unwrap_or_else(host_ns);
+                if wakes_up {
+                    let world = &self.worlds[world_id];
+                    let wake_up = match world.kind {
+                        Kind::Service { .. } => host.wake_up.of_thread(),
+                        _ => host.wake_up,
+                    };
+                    let host_ns = || wake_up.ns(host.core_idle_ns(cpu, clock.now));
+                    host.cpus[cpu].wake_ns = world.wake_up_ns.unwrap_or_else(host_ns);
                 }
                 self.start(host_id, cpu, world_id, true, guest, clock);
             }

@@ -152,6 +152,8 @@ pub struct World {
     pub(super) asleep: bool,
     /// How long it takes to begin on an idle logical CPU when it has been woken, where that is not up to its host.
     pub(super) wake_up_ns: Option<u64>,
+    /// It need not wake up for its next work.
+    pub(super) is_awake: bool,
     /// Ready because it just woke from idle.
     pub(super) waking: bool,
     /// Waiting for memory that its host has swapped out.
@@ -364,6 +366,11 @@ impl Processors {
     /// What a world has to do from now on.
     pub fn give(&mut self, world: WorldId, work_ns: f64) {
         self.worlds[world].work_ns = work_ns;
+    }
+
+    /// A world that gets work now need not wake up for it.
+    pub fn keep_awake(&mut self, world: WorldId) {
+        self.worlds[world].is_awake = true;
     }
 
     /// What a vCPU has to do from now on.

@@ -12,8 +12,12 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub enum Reply {
     /// A world of a controller or service, which was idle, has this much work, in nanoseconds alone on a core at
-    /// nominal clock.
-    Run { world: WorldId, work_ns: f64 },
+    /// nominal clock. One that is awake waited for a device, whose time has the wake-up in it.
+    Run {
+        world: WorldId,
+        work_ns: f64,
+        is_awake: bool,
+    },
     /// A worker, which was idle, has an I/O to handle: its work for it in nanoseconds alone on a core at the reference
     /// clock, without that of the workload itself.
     WorkerReady { process: ProcessId, work_ns: f64 },

@@ -342,7 +342,11 @@ impl Path {
         if thread.take(id, now, &mut shared.requests) {
             let world = thread.world;
             let work_ns = self.thread_work(index, &shared.requests[id]);
-            shared.replies.push_back(Reply::Run { world, work_ns });
+            shared.replies.push_back(Reply::Run {
+                world,
+                work_ns,
+                is_awake: false,
+            });
         }
     }
 

@@ -163,20 +163,20 @@ impl Services {
             return None;
         };
         if service.waiting.passes() {
-            self.run(thread, id, shared);
+            self.run(thread, id, false, shared);
             return None;
         }
         service.waiting.push(now, &mut shared.requests, id, class);
         service.idle.push(thread);
-        self.run_idle(queue, shared, now)
+        self.run_idle(queue, None, shared, now)
     }
 
     /// Threads of a queue that have nothing to do take what waits. Returns when to look again if some has to wait for
-    /// its class.
-    fn run_idle(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
+    /// its class. One of the threads may be awake: its device has just answered.
+    fn run_idle(&mut self, queue: usize, awake: Option<usize>, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
         while let Some(thread) = self.queues[queue].idle.pop() {
             match self.queues[queue].waiting.pop(now, &shared.requests) {
-                Next::Operation(id) => self.run(thread, id, shared),
+                Next::Operation(id) => self.run(thread, id, awake == Some(thread), shared),
                 next => {
                     self.queues[queue].idle.push(thread);
                     return next.later();
@@ -187,12 +187,16 @@ impl Services {
     }
 
     /// A thread that has nothing to do takes an operation.
-    fn run(&mut self, thread: usize, id: IoId, shared: &mut Shared) {
+    fn run(&mut self, thread: usize, id: IoId, is_awake: bool, shared: &mut Shared) {
         let state = &mut self.threads[thread];
         state.current = id;
         let (world, queue) = (state.world, state.queue);
         let work_ns = self.work(queue, id, &shared.requests);
-        shared.replies.push_back(Reply::Run { world, work_ns });
+        shared.replies.push_back(Reply::Run {
+            world,
+            work_ns,
+            is_awake,
+        });
     }
 
     /// Work of a thread for an operation.
@@ -309,7 +313,8 @@ impl Services {
             return None;
         }
         service.idle.push(thread);
-        self.run_idle(queue, shared, now).map(|time| (queue, time))
+        self.run_idle(queue, Some(thread), shared, now)
+            .map(|time| (queue, time))
     }
 
     /// A period of the quota of a queue begins, or what waits may go on: its threads do. Returns which queues to look
@@ -317,7 +322,7 @@ impl Services {
     pub fn renew(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Vec<(usize, Nanos)> {
         let quota = self.queues[queue].quota.map(|number| &mut self.quotas[number]);
         let Some(quota) = quota.filter(|quota| quota.is_used_up) else {
-            let later = self.run_idle(queue, shared, now);
+            let later = self.run_idle(queue, None, shared, now);
             return later.map(|time| (queue, time)).into_iter().collect();
         };
         let (is_used_up, until) = quota.limit.check(true, 1.0, now);
@@ -329,7 +334,7 @@ impl Services {
         for thread in std::mem::take(&mut quota.held) {
             self.queues[self.threads[thread].queue].idle.push(thread);
         }
-        let later = |queue| Some((queue, self.run_idle(queue, shared, now)?));
+        let later = |queue| Some((queue, self.run_idle(queue, None, shared, now)?));
         queues.filter_map(later).collect()
     }
 
