@@ -37,6 +37,7 @@ fn base(nodes: u32, more: Value) -> Value {
         "storage": {"pool": {
             "kind": "ceph", "nodes": "node", "deployment": "two-layer", "stored": "10 GiB",
             "ceph": {"release": "reef"}, "devices": {"kind": "nvme", "per_node": 1, "capacity": "1 TB"},
+            "service": {"cv": 0, "wake_up": "0 s"},
         }},
     });
     merge(&mut text, more);
@@ -239,6 +240,45 @@ fn a_read_keeps_its_thread_until_the_device_answers() {
 }
 
 #[test]
+fn reads_wait_for_the_writes_of_their_object_and_writes_for_none() {
+    // a flush of 2 ms for data, and one for the log
+    let of = |read_pct: u32, working_set: &str, redundancy: &str| {
+        let mut text = base(
+            3,
+            saturated(2, read_pct, json!({"vms": {"v": {"count": 1, "vcpus": 2}}})),
+        );
+        merge(
+            &mut text,
+            json!({
+                "run": {"duration": "2 s"}, "workloads": {"w": {"working_set": working_set}},
+                "devices": {"d": {"kind": "nvme", "flush": "2 ms"}}, "storage": {"pool": {"redundancy": redundancy}},
+            }),
+        );
+        text["storage"]["pool"]["devices"] = json!({"device": "d", "per_node": 1, "capacity": "1 TB"});
+        let scenario = parse(&text);
+        let ios = support::replications(&scenario, 1).remove(0).vms[0]
+            .io
+            .clone()
+            .expect("it has disks");
+        [0, 1].map(|way| ios.ways[way])
+    };
+    for redundancy in ["replicas-3", "ec-2+1"] {
+        let [waiting, apart] = ["4 MiB", "10 GiB"].map(|set| of(50, set, redundancy).map(|way| way.latency_mean_ms));
+        assert!(
+            apart[0] < 0.1 * apart[1],
+            "{redundancy}: {apart:?} ms of reads and writes"
+        );
+        // half of what is beside a read is a write that began before it
+        assert!(
+            (0.2..0.8).contains(&(waiting[0] / waiting[1])),
+            "{redundancy}: {waiting:?} ms"
+        );
+        let [one, many] = ["4 MiB", "10 GiB"].map(|set| of(0, set, redundancy)[1].count as f64);
+        near(one, many, 0.03);
+    }
+}
+
+#[test]
 fn all_operations_of_one_placement_group_are_one_shards() {
     let few = json!({"storage": {"pool": {"ceph": {"cpu_factor": 10.0, "messengers": 16, "placement_groups": 1}}}});
     let one = iops(&report(&base(1, saturated(32, 0, few.clone()))));
@@ -271,6 +311,13 @@ fn all_that_waits_is_committed_at_once() {
     // the data of the next batch are flushed while this one is logged, and each waits for the other's flush
     assert!(latency_us(&many) < 14_000.0, "{}", latency_us(&many));
     assert!(busy(&many, "pool-commit") > 45.0);
+    // its threads wait for the disk
+    let limit = many.bottleneck.as_ref().expect("it is saturated");
+    assert_eq!(limit.station, "pool-devices");
+    assert!(
+        limit.saturated && limit.next_station.as_deref() != Some("pool-commit"),
+        "{limit:?}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! replicas, and then to its device and into the log, or into the log with its data: see [`super::commit`].
 
 use super::networks::Traffic;
+use super::object_locks::holds;
 use super::{Outcome, Pool, Request};
 use crate::clock::Clock;
 use crate::ids::{Id, IoId};
@@ -110,7 +111,9 @@ impl Pool {
         let osd = osds.number(device, group);
         if stage == Stage::Messages {
             let queue = osds.shard(osd, group);
-            self.enqueue_at(queue, id, Class::Client, shared, clock);
+            if self.locks_object(id, shared) {
+                self.enqueue_at(queue, id, Class::Client, shared, clock);
+            }
             return false;
         }
         let io = &shared.requests[id];
@@ -129,6 +132,40 @@ impl Pool {
         let disk = self.devices.disk(device);
         shared.disks.queue(disk, id, false, &mut shared.requests, clock);
         waits
+    }
+
+    /// Locks the object of an operation that a client has sent. `false` if the operation waits for the lock.
+    fn locks_object(&mut self, id: IoId, shared: &mut Shared) -> bool {
+        if self.tasks[id].sender.is_some() {
+            // the primary holds it for its request
+            return true;
+        }
+        let request = shared.requests[id].parent;
+        let locks = &mut self.osds.as_mut().expect("only Ceph locks objects").locks;
+        let has_it = locks.take(self.requests[request].object, id, &mut shared.requests);
+        self.requests[request].holds_object = has_it && holds(&shared.requests[id]);
+        has_it
+    }
+
+    /// A request is over, or will be tried again: operations that waited for its object go on.
+    pub(super) fn unlock_object(&mut self, request: IoId, shared: &mut Shared, clock: &mut Clock) {
+        if !std::mem::take(&mut self.requests[request].holds_object) {
+            return;
+        }
+        let locks = &mut self.osds.as_mut().expect("only Ceph locks objects").locks;
+        let mut admitted = locks.release(self.requests[request].object, &mut shared.requests);
+        while let Some(id) = admitted.pop(&shared.requests) {
+            let io = &shared.requests[id];
+            self.requests[io.parent].holds_object = holds(io);
+            if !self.devices.is_available(self.tasks[id].device) {
+                self.fail_operation(id, shared, clock);
+                continue;
+            }
+            let group = self.group_of(id, shared);
+            let osds = self.osds.as_ref().expect("only Ceph locks objects");
+            let queue = osds.shard(osds.number(self.tasks[id].device, group), group);
+            self.enqueue_at(queue, id, Class::Client, shared, clock);
+        }
     }
 
     /// A device has answered an operation, or never will: the thread that waits for it goes on.

@@ -20,8 +20,11 @@ impl Pool {
     pub fn begin(&mut self, id: IoId, address: Address, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let Address { client, key, place, .. } = address;
         let layout = &self.data.layouts[usize::from(address.layout)];
-        let (group, first) = match &self.vsan {
-            Some(_) => layout.component(key, place),
+        let (group, first, object) = match &self.vsan {
+            Some(_) => {
+                let (group, first) = layout.component(key, place);
+                (group, first, 0)
+            }
             None => {
                 let chunk = mix(key, place / layout.span);
                 let (groups, width) = (layout.groups.len() as u64, layout.width as u64);
@@ -32,7 +35,7 @@ impl Pool {
                 } else {
                     (chunk / groups % width) as u8
                 };
-                (layout.groups.start as u32 + (chunk % groups) as u32, first)
+                (layout.groups.start as u32 + (chunk % groups) as u32, first, chunk)
             }
         };
         let request = Request {
@@ -41,6 +44,8 @@ impl Pool {
             traffic: Traffic::Client,
             group,
             first,
+            object,
+            holds_object: false,
             has_failed: false,
             is_writing: false,
             place,
@@ -231,6 +236,8 @@ impl Pool {
             self.primary_has_all(id, shared, clock);
             return Outcome::Pending;
         }
+        self.unlock_object(id, shared, clock);
+        let io = &shared.requests[id];
         let request = &mut self.requests[id];
         if request.has_failed {
             self.count.wasted += std::mem::take(&mut request.written);

@@ -21,6 +21,7 @@
 //! - `journal.rs`: flash in front of the devices: journals and read caches
 //! - `ceph.rs`: OSDs of Ceph: messengers and shards; gateways
 //! - `osds.rs`: their queues, and what waits for their logs
+//! - `object_locks.rs`: which operations of an object wait for others
 //! - `commit.rs`: the log of an OSD: what is committed together
 //! - `service.rs`: queues and threads of the nodes' services
 //! - `qos.rs`: in which order a queue serves what waits
@@ -54,6 +55,7 @@ mod journal;
 mod legs;
 mod networks;
 mod node;
+mod object_locks;
 mod osds;
 mod primary;
 mod qos;
@@ -197,6 +199,9 @@ struct Request {
     /// Its placement group, and the member whose turn it is to be read first.
     group: u32,
     first: u8,
+    /// The name of its object in Ceph, and whether it holds that object's lock.
+    object: u64,
+    holds_object: bool,
     /// Some leg of it failed.
     has_failed: bool,
     /// Whose data its legs carry.

@@ -1,5 +1,6 @@
 //! The OSDs of a pool of Ceph: their queues, and what waits for their logs.
 
+use super::object_locks::ObjectLocks;
 use crate::ids::{HostId, IoId};
 use crate::storage::queue::{Fifo, Waits};
 use crate::storage::request::NONE;
@@ -21,6 +22,7 @@ pub struct Osds {
     pub client: CephClient,
     /// Queues of the gateways, and their hosts.
     pub gateways: Vec<(usize, HostId)>,
+    pub locks: ObjectLocks,
     /// Per operation: the thread that waits until its device has answered.
     waiting: Vec<u32>,
 }
@@ -42,6 +44,7 @@ impl Osds {
             messengers: ceph.messengers as usize,
             client: ceph.client,
             gateways,
+            locks: ObjectLocks::default(),
             waiting: Vec::new(),
         }
     }

@@ -161,6 +161,7 @@ impl Pool {
     fn again(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let request = shared.requests[id].parent;
         shared.requests.release(id);
+        self.unlock_object(request, shared, clock);
         let outcome = self.attempt(request, shared, clock);
         debug_assert_eq!(outcome, Outcome::Pending, "it waits, or is on its way again");
     }
