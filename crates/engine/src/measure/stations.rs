@@ -94,6 +94,16 @@ fn all_stations<'r>(replications: &[&'r [StationResult]]) -> Vec<(usize, &'r Sta
     stations
 }
 
+/// Whether a station is busy because its threads wait for another, which is full: those of OSDs that write logs wait
+/// for the disks that the logs are on.
+pub fn is_kept_waiting(name: &str, all: &BTreeMap<String, StationReport>) -> bool {
+    name.strip_suffix("-commit").is_some_and(|pool| {
+        let disks = ["devices", "flash"].map(|what| all.get(&format!("{pool}-{what}")));
+        let mut disks = disks.into_iter().flatten();
+        disks.any(|disk| bands::STATION.is_beyond(disk.utilization_pct))
+    })
+}
+
 /// The means of the stations of several replications, and which of them limits.
 pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, StationReport>, Option<BottleneckReport>) {
     let stations = all_stations(replications).into_iter().map(|(index, first)| {
@@ -120,7 +130,10 @@ pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, Station
         (first, report)
     });
     let stations: Vec<(&StationResult, StationReport)> = stations.collect();
-    let mut servers: Vec<&(&StationResult, StationReport)> = stations.iter().filter(|(one, _)| !one.is_depth).collect();
+    let reports = map_of(stations.iter().map(|(one, report)| (one.name.clone(), report.clone())));
+    let is_server = |one: &StationResult| !one.is_depth && !is_kept_waiting(&one.name, &reports);
+    let mut servers: Vec<&(&StationResult, StationReport)> =
+        stations.iter().filter(|(one, _)| is_server(one)).collect();
     sort_by(&mut servers, |(_, a), (_, b)| {
         b.utilization_pct.total_cmp(&a.utilization_pct)
     });
@@ -136,6 +149,5 @@ pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, Station
         next_utilization_pct: servers.get(1).map(|(_, next)| next.utilization_pct),
         binding_depth: binding.map(|(depth, _)| depth.name.clone()),
     });
-    let reports = map_of(stations.iter().map(|(one, report)| (one.name.clone(), report.clone())));
     (reports, bottleneck)
 }

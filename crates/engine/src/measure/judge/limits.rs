@@ -13,6 +13,7 @@ use crate::measure::bands;
 use crate::measure::judgement::{Limit, LimitKind};
 use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::{HostResult, Replication};
+use crate::measure::stations::is_kept_waiting;
 use crate::measure::task::{Cycle, Task};
 use crate::measure::vm_metrics::VmReport;
 use crate::ordered::map_of;
@@ -64,6 +65,9 @@ struct Passed<'p> {
 fn stations_of(point: &PointReport) -> BTreeMap<&str, Vec<Passed<'_>>> {
     let mut found: BTreeMap<&str, Vec<Passed>> = BTreeMap::new();
     for (name, report) in &point.storage {
+        if is_kept_waiting(name, &point.storage) {
+            continue;
+        }
         let is_end = |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.ends_with('-'));
         let ends = STATIONS.iter().filter(|(end, _)| is_end(end));
         if let Some(&(end, kind)) = ends.max_by_key(|(end, _)| end.len()) {
