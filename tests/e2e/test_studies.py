@@ -51,6 +51,7 @@ OF_THE_MODEL = {
     "wait of virtio-scsi",
     "wait of Windows",
     "part of a synchronous write in which the controller takes no other",
+    "variation of the CPU time of storage services",
     *OF_CEPH,
     *OF_DRIVES,
 }
