@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn writes_share_an_object_and_a_read_waits_for_all_of_them() {
         let mut primary = Primary::default();
-        assert!(primary.comes(Role::Leg, false).1, "nobody writes");
+        assert!(primary.comes(Role::Leg, false).1, "no write is under way");
         assert!(primary.comes(Role::Leg, true).1 && primary.comes(Role::Leg, true).1);
         let (read, has_it) = primary.comes(Role::Leg, false);
         assert!(!has_it);
