@@ -12,13 +12,12 @@
 use crate::ids::IoId;
 use crate::storage::queue::Fifo;
 use crate::storage::request::{Io, Requests, Role};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BTreeMap;
 
 /// The objects that operations hold or wait for, by their names.
 #[derive(Default)]
 pub struct ObjectLocks {
-    objects: HashMap<u64, Lock, BuildHasherDefault<NameHasher>>,
+    objects: BTreeMap<u64, Lock>,
 }
 
 #[derive(Default)]
@@ -82,24 +81,6 @@ impl ObjectLocks {
             self.objects.remove(&object);
         }
         admitted
-    }
-}
-
-/// The name of an object is as good as random already.
-#[derive(Default)]
-struct NameHasher(u64);
-
-impl Hasher for NameHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("names are numbers");
-    }
-
-    fn write_u64(&mut self, name: u64) {
-        self.0 = name;
     }
 }
 
