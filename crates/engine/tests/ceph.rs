@@ -233,6 +233,10 @@ fn a_read_keeps_its_thread_until_the_device_answers() {
     assert_eq!(one.storage["pool-devices"].queue, 0.0);
     assert!(one.storage["pool-shards"].queue > 100.0);
     near(busy(&one, "pool-shards"), 100.0, 0.01);
+    // its wake-up for the answer is in the device's time
+    let mut slow = base(1, saturated(16, 100, alone.clone()));
+    slow["storage"]["pool"]["service"]["wake_up"] = json!("1 ms");
+    near(iops(&report(&slow)), iops(&one), 0.02);
     let mut four = base(1, saturated(16, 100, alone));
     four["storage"]["pool"]["ceph"]["shards"] = json!(4);
     let four = iops(&report(&four));

@@ -63,6 +63,30 @@ fn report(text: &Value) -> PointReport {
 }
 
 #[test]
+fn an_idle_thread_of_a_service_wakes_up_as_deeply_as_its_host_sleeps() {
+    let latency = |policy: &str, wake_up: Value| {
+        let mut text = base(1, json!({"workloads": {"w": {"arrivals": seldom()}}}));
+        text["hosts"]["node"]["power_policy"] = json!(policy);
+        // no vCPU keeps a core of the node awake
+        text["storage"]["pool"]["deployment"] = json!("two-layer");
+        text["vms"]["v"]["host"] = json!("other");
+        text["storage"]["pool"]["redundancy"] = json!("replicas-1");
+        let mut service = json!({"cv": 0, "wake_up": wake_up});
+        service
+            .as_object_mut()
+            .expect("a mapping")
+            .retain(|_, value| !value.is_null());
+        text["storage"]["pool"]["service"] = service;
+        latency_us(&report(&text))
+    };
+    for (policy, own_us) in [("balanced", 43.0), ("high-performance", 4.0)] {
+        let at_once = latency(policy, json!("0 s"));
+        assert_near(latency(policy, Value::Null) - at_once, own_us, 0.02, policy);
+        assert_near(latency(policy, json!("100 us")) - at_once, 100.0, 0.02, "given");
+    }
+}
+
+#[test]
 fn a_read_takes_the_sum_of_its_parts_and_is_remote_as_often_as_copies_are() {
     for nodes in [2, 3, 4, 8] {
         let report = report(&base(nodes, json!({})));
