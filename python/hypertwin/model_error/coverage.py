@@ -1,6 +1,7 @@
 """Coverage of the intervals: the share of a source's figures that the other sources' intervals contain.
 
-Each source is left out in turn, from all areas. A source counts once, with the share of its figures that are covered.
+Each source is left out in turn, from all areas. The others are pooled as with it, so that an interval of one area is
+not judged by that of all areas. A source counts once, with the share of its figures that are covered.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _left_out(rows: Sequence[Row]) -> list[_Left]:
         others = [row for row in rows if row.study != study]
         own = [row for row in rows if row.study == study]
         for area, kind in dict.fromkeys((row.area, row.kind) for row in own):
-            if ends := interval(others, area, kind):
+            if ends := interval(others, area, kind, left_out=1):
                 found += [_Left(row, ends.low, ends.high) for row in own if (row.area, row.kind) == (area, kind)]
     return found
 

@@ -62,15 +62,18 @@ def factors(low: float, high: float) -> str:
     return f"×{math.exp(low):.2f} to ×{math.exp(high):.2f}"
 
 
-def interval(rows: Sequence[Row], area: Area, kind: Kind, own: Sequence[float] = ()) -> Interval | None:
+def interval(
+    rows: Sequence[Row], area: Area, kind: Kind, own: Sequence[float] = (), *, left_out: int = 0
+) -> Interval | None:
     """Return the interval of an area and a kind, or None if fewer than two sources can be pooled.
 
-    `own` are errors of figures of the same area and kind that were measured on the user's own system.
+    `own` are errors of figures of the same area and kind that were measured on the user's own system. `left_out` is the
+    number of sources that are not among `rows`, but count for the choice of the pool.
     """
     for basis, chosen in _pools(area, kind):
         errors = [(row.study, slower(row.kind, row.error)) for row in rows if chosen(row)]
         sources = len({study for study, _ in errors})
-        if sources >= MIN_SOURCES or (basis == "all" and sources > 1):
+        if sources + left_out >= MIN_SOURCES or (basis == "all" and sources > 1):
             ends = _ends(errors)
             if own:
                 ends = _narrowed(ends, _within(errors), [slower(kind, error) for error in own])

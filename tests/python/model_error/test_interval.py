@@ -113,6 +113,14 @@ def test_coverage_leaves_out_the_whole_source():
     assert kind.low == 0 == kind.high
 
 
+def test_an_area_is_judged_by_the_interval_that_it_has():
+    """Without one of six sources of an area, those of all areas would cover anything."""
+    six = [*sources(5, step=0.0, area="path"), Row("odd", "path", "throughput", 5.0)]
+    lines = coverage.coverage(sources(20, step=0.5) + six)
+    (path,) = [one for one in lines if one.area == "path"]
+    assert (path.rows, path.covered_pct) == (6, pytest.approx(100 * 5 / 6))
+
+
 def test_the_errors_of_the_package_can_be_read_and_are_of_many_sources():
     rows = evidence.recorded()
     assert len({row.study for row in rows}) > 30
