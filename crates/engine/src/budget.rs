@@ -1,6 +1,6 @@
 //! What a VM or a service may still use of its CPU limit. ESXi paces a VM: every use moves a limit tag into the future,
 //! as in mClock, and while the tag is too far ahead of the time the VM is held back. Linux gives a cgroup a quota in
-//! every period.
+//! every period. Periods of different cgroups begin at random times since Linux 6.4 (commit 41abdba93747, 2023).
 //!
 //! **One file has both kinds of CPU limit.** `engine/budget.rs` paces a VM by a tag, like ESXi, or gives it a quota for
 //! each period, like Linux. The budget schedules its own next check, so an idle or unlimited VM has no event in the
@@ -34,8 +34,8 @@ enum Kept {
 }
 
 impl Limit {
-    /// A limit to `cores` cores at nominal clock, from now on.
-    pub fn new(enforcement: LimitEnforcement, cores: f64, now: Nanos) -> Self {
+    /// A limit to `cores` cores at nominal clock, from now on. `phase` is uniform in [0, 1).
+    pub fn new(enforcement: LimitEnforcement, cores: f64, phase: f64, now: Nanos) -> Self {
         let kept = match enforcement {
             LimitEnforcement::Paced { owed_ns } => Kept::Pace {
                 tag_ns: now as f64,
@@ -43,7 +43,7 @@ impl Limit {
             },
             LimitEnforcement::Quota => Kept::Quota {
                 left_ns: cores * PERIOD_NS as f64,
-                renewed_at: now + PERIOD_NS,
+                renewed_at: now + PERIOD_NS - (phase * PERIOD_NS as f64) as Nanos,
             },
         };
         Self {

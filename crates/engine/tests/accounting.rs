@@ -460,6 +460,19 @@ fn a_limit_caps_and_counts_as_limited_ready_time() {
     }
 }
 
+/// Two VMs on one core may use a quarter of it each. Renewed together, they would wait for each other for 25 of 100 ms.
+/// Renewed d ms apart, they do so for 25 - d, if d is less: 6.25 on average.
+#[test]
+fn each_quota_of_linux_is_renewed_at_times_of_its_own() {
+    let vms = json!({"v": vm(1, "w", json!({"count": 2, "limit": "750 MHz"}))});
+    let report = report(
+        &scenario(host("linux-6.6", 1, 1, 1), vms, json!({"w": hungry(1)}), "2 s", "1 s"),
+        400,
+    );
+    let waiting_pct = report.vms.values().map(|vm| vm.waiting_pct).sum::<f64>() / 2.0;
+    assert!((waiting_pct - 6.25).abs() < 1.0, "{waiting_pct}");
+}
+
 /// VMware's example: 4 vCPUs at 2.7 GHz with a limit of 4 GHz use 3.95 GHz, are 40.7 % ready, and want 6.6 GHz.
 #[test]
 fn waiting_at_a_limit_is_ready_and_no_demand() {

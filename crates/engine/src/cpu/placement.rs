@@ -234,8 +234,11 @@ impl Processors {
         self.bandwidth_matters |= group.memory.draws();
         group.local.set(now, group.memory.local(|_, home| home));
         let (clock, limits) = (plan.host_spec.clock.hz(), host.scheduler.limits());
-        let limit = plan.spec.limit.map(|limit| Limit::new(limits, limit.hz() / clock, now));
-        group.limit = limit.map(|limit| limit.in_place_of(group.limit.as_ref()));
+        let limit = plan.spec.limit.map(|limit| {
+            let phase = plan.stream("limit").uniform();
+            Limit::new(limits, limit.hz() / clock, phase, now).in_place_of(group.limit.as_ref())
+        });
+        group.limit = limit;
         group.cosched = host.scheduler.coscheduling();
         (group.host, group.since) = (plan.host, Some(now));
     }
