@@ -213,7 +213,8 @@ pub struct Disks {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
     pub device: Option<String>,
-    /// Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets.
+    /// Used capacity, in %. Unused capacity reduces write amplification of flash, and seeks of hard disks that were
+    /// never full. Default: 100, as in data sheets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
     pub used_pct: Option<f64>,

@@ -15,8 +15,8 @@
 //! Models: their data sheets, in the table of drives. A flush of SATA (FLUSH CACHE EXT) is no queued command: the drive
 //! does nothing else until it is over (ATA8-ACS; that of SAS and NVMe is queued like others).
 //!
-//! **Assumptions.** Places are uniform over the disk; no zones, no failures. The engine takes operations of hard disks
-//! first come, first served and lets reordering show in their times.
+//! **Assumptions.** Places are uniform over the used part of the disk; no zones, no failures. The engine takes
+//! operations of hard disks first come, first served and lets reordering show in their times.
 //!
 //! **A data sheet becomes channels and a controller once, when a run is built.** The cost of an operation is then a few
 //! multiplications for any drive. Features of some drives (flushes, write caches, stalls) are in a separate box, which
@@ -64,7 +64,7 @@ enum Times {
 }
 
 impl Disk {
-    /// The disk that a scenario names; of flash, `used_pct` is in use, or all.
+    /// The disk that a scenario names, of which `used_pct` is in use, or all.
     pub fn of(drive: Drive<'_>, used_pct: Option<f64>) -> Self {
         let kind = Self::new(drive.kind());
         let Drive::Model(device) = drive else {
@@ -130,11 +130,12 @@ impl Disk {
         self
     }
 
-    /// The same disk, of which so much is in use, if it is flash; with so much beyond its capacity, or as follows from
-    /// its rates.
+    /// The same disk, of which so much is in use; flash with so much beyond its capacity, or as follows from its rates.
     fn used(mut self, used_pct: Option<f64>, over_provisioning_pct: Option<f64>) -> Self {
-        if let (Times::Flash(flash), Some(used_pct)) = (&mut self.times, used_pct) {
-            *flash = flash.used(used_pct, over_provisioning_pct);
+        match (&mut self.times, used_pct) {
+            (Times::Flash(flash), Some(used_pct)) => *flash = flash.used(used_pct, over_provisioning_pct),
+            (Times::Mechanical(disk), Some(used_pct)) => *disk = disk.used(used_pct),
+            (_, None) => {}
         }
         self
     }
@@ -254,6 +255,14 @@ mod tests {
             let deep = per_second(kind, Operation { waiting: 31, ..SMALL });
             assert!((1.6..2.4).contains(&(deep / alone)), "{kind:?}: {deep}");
         }
+    }
+
+    #[test]
+    fn seeks_within_a_quarter_of_a_disk_take_half_as_long() {
+        let alone = |used_pct| Disk::of(Drive::Kind(DiskKind::Hdd7k), used_pct).service_ns(SMALL, 0.5, 0.0);
+        assert_eq!(alone(Some(100.0)), alone(None));
+        let transfer_ns = SMALL.bytes as f64 * 1e9 / 150e6;
+        assert_eq!(alone(Some(25.0)), (4.25e6 + transfer_ns).ceil() as u64);
     }
 
     #[test]
