@@ -1323,7 +1323,9 @@ class Disks(TypedDict, total=False):
     device: str
     """Drive model: a key of `devices`, or from the table of drives."""
     used_pct: float
-    """Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets."""
+    """Used capacity, in %. Unused capacity reduces write amplification of flash, and seeks of hard disks that
+    were never full. Default: 100, as in data sheets.
+    """
     count: int
     """Number of disks."""
 
@@ -1389,9 +1391,9 @@ class StoragePool(TypedDict, total=False):
     as `20ms`.
     """
     exchange_latency: Duration
-    """Extra time of an exchange of messages (request and reply) in the software of both ends: soft interrupts,
-    context switches, wake-ups. A read has one exchange, a write of replicas two. Calibrate it on latency at
-    depth 1. A quantity such as `20ms`.
+    """Mean extra time of an exchange of messages (request and reply) in the software of both ends: soft
+    interrupts, context switches, wake-ups. Each of the two is exponential. A read has one exchange, a write of
+    replicas two. Calibrate it on latency at depth 1. A quantity such as `20ms`.
     """
     metadata_servers: int
     """Metadata servers, on the first nodes. More than half must be up for repair, and for any I/O of a chunk
@@ -1585,7 +1587,9 @@ class PoolDevices(TypedDict, total=False):
     device: str
     """Drive model: a key of `devices`, or from the table of drives."""
     used_pct: float
-    """Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets."""
+    """Used capacity, in %. Unused capacity reduces write amplification of flash, and seeks of hard disks that
+    were never full. Default: 100, as in data sheets.
+    """
     per_node: int
     """Disks per node."""
     capacity: Bytes

@@ -99,8 +99,9 @@ pub struct StoragePool {
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub layer_latency: Duration,
-    /// Extra time of an exchange of messages (request and reply) in the software of both ends: soft interrupts, context
-    /// switches, wake-ups. A read has one exchange, a write of replicas two. Calibrate it on latency at depth 1.
+    /// Mean extra time of an exchange of messages (request and reply) in the software of both ends: soft interrupts,
+    /// context switches, wake-ups. Each of the two is exponential. A read has one exchange, a write of replicas two.
+    /// Calibrate it on latency at depth 1.
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub exchange_latency: Duration,
@@ -243,7 +244,8 @@ pub struct PoolDevices {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
     pub device: Option<String>,
-    /// Flash: used capacity, in %. Unused capacity reduces write amplification. Default: 100, as in data sheets.
+    /// Used capacity, in %. Unused capacity reduces write amplification of flash, and seeks of hard disks that were
+    /// never full. Default: 100, as in data sheets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
     pub used_pct: Option<f64>,

@@ -23,7 +23,7 @@ use crate::storage::shared::Shared;
 use crate::storage::site::{Site, SiteVm, service_queues};
 use crate::storage::work::{Cost, DriverWork, Stage};
 use hypertwin_cluster::{Bandwidth, Bytes, Component, Drive, Duration, FailureDomain, PoolFlash, StoragePool};
-use hypertwin_kernel::{Histogram, Stream};
+use hypertwin_kernel::{Draw, Histogram, Stream};
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::placement::{GROUPS_PER_SERVICE, deal};
@@ -131,7 +131,8 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         client_cycles: cycles,
         client_cache_ns: spec.client.cache_cpu_per_io.nanos() as f64,
         layer_ns: spec.layer_latency.nanos() / 2,
-        exchange_ns: spec.exchange_latency.nanos() / 2,
+        exchange: Draw::new(spec.exchange_latency.nanos() as f64 / 2.0, 1.0),
+        exchange_stream: Stream::named(site.seed, &format!("storage/{name}/exchanges")),
         own_networks: OwnNetworks::of(spec, hosts.len()),
         timeout_ns: spec.timeout().nanos(),
         noticed_at: 0,

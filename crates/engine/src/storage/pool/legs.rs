@@ -142,13 +142,15 @@ impl Pool {
         let io = &mut shared.requests[leg];
         (io.bytes, io.write) = (bytes, write);
         io.sync = write && (io.sync || self.flushes == Flushes::Always);
-        let request = &self.requests[id];
-        let device = self.data.device_at(request.group as usize, position);
+        let Request {
+            client, group, traffic, ..
+        } = self.requests[id];
+        let device = self.data.device_at(group as usize, position);
         let task = Task {
             device,
             chain: NONE,
             sender: (shared.requests[id].role == Role::Primary).then(|| self.tasks[id].device),
-            back_ns: self.message_ns(request.traffic, &shared.network, self.host_of(device), request.client),
+            back_ns: self.message_ns(traffic, &shared.network, self.host_of(device), client),
         };
         self.tasks.set(leg, task);
         leg

@@ -87,7 +87,7 @@ use data_placement::{DataPlacement, Job};
 use device::Devices;
 use history::History;
 use hypertwin_cluster::{Flushes, WritePath};
-use hypertwin_kernel::{Histogram, Nanos, Stream};
+use hypertwin_kernel::{Draw, Histogram, Nanos, Stream};
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::product::Product;
@@ -129,7 +129,8 @@ pub struct Pool {
     /// One way between a client that is no node and a node, beside the network.
     layer_ns: Nanos,
     /// More of any message, on one host too: half of an exchange in software.
-    exchange_ns: Nanos,
+    exchange: Draw,
+    exchange_stream: Stream,
     own_networks: Option<OwnNetworks>,
     timeout_ns: Nanos,
     /// The time when all devices now missing are marked down, if the product marks any.
@@ -420,12 +421,13 @@ impl Pool {
 
     /// Time of a message between two hosts, without its transfer.
     #[inline]
-    fn message_ns(&self, traffic: Traffic, network: &Network, from: HostId, to: HostId) -> Nanos {
+    fn message_ns(&mut self, traffic: Traffic, network: &Network, from: HostId, to: HostId) -> Nanos {
+        let software_ns = self.exchange.sample(&mut self.exchange_stream);
         if from == to {
-            return self.exchange_ns;
+            return software_ns;
         }
         let crosses = self.has_node(from) != self.has_node(to);
-        let layer_ns = self.exchange_ns + if crosses { self.layer_ns } else { 0 };
+        let layer_ns = software_ns + if crosses { self.layer_ns } else { 0 };
         let Some(own) = &self.own_networks else {
             return network.message_ns(from, to) + layer_ns;
         };
