@@ -10,7 +10,7 @@ import ast
 import numbers
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import cache, wraps
 from inspect import Parameter, signature
@@ -27,6 +27,13 @@ Subject = TypeVar("Subject")
 
 CLASSES: dict[str, type] = {}
 """Classes of the package that are allowed as arguments, by name. Each class registers itself."""
+
+
+def named(names: str | Path | Sequence[str | Path] | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Return the files that the value of an option names: none, one or several."""
+    if names is None:
+        return ()
+    return tuple(map(Path, [names] if isinstance(names, str | Path) else names))
 
 
 @dataclass(frozen=True)

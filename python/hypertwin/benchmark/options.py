@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from hypertwin.arguments import Option
+from hypertwin.arguments import Option, named
 from hypertwin.runs.options import Runs
 from hypertwin.runs.simulation import LabelledProgress
-
-
-def _named(name: str | Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
-    return () if name is None else (Path(name),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +20,7 @@ class Predict(Runs):
     """Folder of the campaign."""
     calibration: Annotated[
         str | Path | None,
-        Option("Parameters from `hypertwin calibrate`, instead of a calibration step.", "FILE.yaml", files=_named),
+        Option("Parameters from `hypertwin calibrate`, instead of a calibration step.", "FILE.yaml", files=named),
     ] = None
     progress: LabelledProgress | None = None
     """Function called with a label, the number of completed steps, and the number of all steps."""

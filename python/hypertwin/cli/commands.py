@@ -23,7 +23,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from hypertwin import scenario
-from hypertwin.arguments import Option, fields_of, marked
+from hypertwin.arguments import Option, fields_of, marked, named
 from hypertwin.cli import catalogue, help, mistakes, names, provenance, streams
 from hypertwin.errors import HypertwinError
 from hypertwin.files import writing
@@ -34,16 +34,11 @@ OUTPUTS = frozenset({"out", "named", "report", "drawing", "best"})
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _named(value: Any, _arguments: Mapping[str, Any]) -> Iterable[str | Path]:
-    """Return the file that the value names."""
-    return () if value is None else (value,)
-
-
 @dataclass(frozen=True)
 class Input:
     """Annotation (in `Annotated`) that marks an input parameter of a command."""
 
-    files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] = _named
+    files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] = named
     """Function that returns the files named by a value, given the values of all parameters, or None without files."""
 
 
@@ -201,24 +196,24 @@ def _protected(command: _Command) -> _Command:
     @functools.wraps(command)
     def protected(*, explain: bool, quiet: bool, verbose: bool, **arguments: Any) -> Any:
         @functools.cache  # scenarios are read to find them
-        def named() -> Sequence[str | Path]:
+        def files() -> Sequence[str | Path]:
             return [file for name, mark in read_by.items() for file in mark.files(arguments[name], arguments) if file]
 
-        provenance.confine(named, [value for name, value in arguments.items() if name in OUTPUTS])
+        provenance.confine(files, [value for name, value in arguments.items() if name in OUTPUTS])
         read: Iterable[str | Path] = ()
         if arguments.get("report") is not None:
             from hypertwin.show import page  # pages are for some runs only
 
             page.date_now()  # refuses a bad one before anything runs
-            read = named()  # now: the files may be others when the command ends
+            read = files()  # now: the files may be others when the command ends
         if explain:
-            for file in named():
+            for file in files():
                 streams.note(*_readings(file))
         with (
             streams.saying(quiet=quiet, verbose=verbose, explain=explain),
-            writing.protecting(lambda: map(_with_stdin, named())),
+            writing.protecting(lambda: map(_with_stdin, files())),
             provenance.under_way(read),
-            _told(named, arguments),
+            _told(files, arguments),
             mistakes.of_options(mistakes.Typed(arguments, flags)),
         ):
             return command(**_gathered(command, arguments))

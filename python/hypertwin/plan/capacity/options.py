@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from hypertwin.arguments import Option
+from hypertwin.arguments import Option, named
 from hypertwin.runs.options import Changes
-
-
-def _itself(name: Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
-    return () if name is None else (name,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,5 +31,5 @@ class Asked(Counting):
     license_min_cores: Annotated[int, Option("Minimum cores that a processor licence covers.", "N")] = 16
     limits: Annotated[
         str | Path | None,
-        Option("Limits of single clusters, which override these options.", "LIMITS.yaml", files=_itself),
+        Option("Limits of single clusters, which override these options.", "LIMITS.yaml", files=named),
     ] = None

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from hypertwin.arguments import Option
+from hypertwin.arguments import Option, named
 from hypertwin.plan.capacity.options import Counting
 from hypertwin.runs.options import Runs
 from hypertwin.runs.simulation import LabelledProgress
 
 MAX_DAYS = 3650
 """Maximum number of days for which source VMs are kept."""
-
-
-def _target(name: str | Path | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
-    return () if name is None else (Path(name),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +23,7 @@ class Move(Counting, Runs):
     to: Annotated[Literal["proxmox", "kvm", "openshift", "hyperv", "ahv"] | None, Option("Target of the move.")] = None
     target: Annotated[
         str | Path | None,
-        Option("Hosts and storage of the target: a scenario, whose VMs do not count.", "TARGET.yaml", files=_target),
+        Option("Hosts and storage of the target: a scenario, whose VMs do not count.", "TARGET.yaml", files=named),
     ] = None
     reuse_hosts: Annotated[bool, Option("The present hosts, reinstalled, are the target.")] = False
     failures: Annotated[int, Option("Host failures to tolerate on the target.", "N", least=0, most=8)] = 1
@@ -59,7 +55,7 @@ class Move(Counting, Runs):
     pilot: Annotated[int, Option("VMs of the pilot wave at most; 0 for none.", "N", least=0, most=1000)] = 10
     prices: Annotated[
         str | Path | None,
-        Option("Prices of the present hosts, for the overlap: hypertwin init --prices.", "PRICES.yaml", files=_target),
+        Option("Prices of the present hosts, for the overlap: hypertwin init --prices.", "PRICES.yaml", files=named),
     ] = None
     acceptance: Annotated[
         int | None,

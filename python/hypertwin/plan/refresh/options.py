@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from hypertwin.arguments import Option
+from hypertwin.arguments import Option, named
 from hypertwin.plan.capacity.options import Counting
 from hypertwin.runs.options import Runs
 from hypertwin.runs.simulation import LabelledProgress
 
 MAX_YEARS = 15
-
-
-def _each(names: str | Path | Sequence[str | Path] | None, _options: Mapping[str, Any]) -> tuple[Path, ...]:
-    if names is None:
-        return ()
-    return tuple(map(Path, [names] if isinstance(names, str | Path) else names))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +21,7 @@ class Refresh(Counting, Runs):
 
     host_type: Annotated[
         str | Path | Sequence[str] | Sequence[Path] | None,
-        Option("A host type to buy; repeatable.", "TYPE.yaml", files=_each),
+        Option("A host type to buy; repeatable.", "TYPE.yaml", files=named),
     ] = None
     keep: Annotated[
         str | Sequence[str] | None,
@@ -41,7 +35,7 @@ class Refresh(Counting, Runs):
     years: Annotated[int, Option("Years that the hosts are used.", "N", least=1, most=MAX_YEARS)] = 5
     prices: Annotated[
         str | Path | None,
-        Option("Prices of hosts, licences and power: hypertwin init --prices.", "PRICES.yaml", files=_each),
+        Option("Prices of hosts, licences and power: hypertwin init --prices.", "PRICES.yaml", files=named),
     ] = None
     failures: Annotated[int, Option("Host failures to tolerate.", "N", least=0, most=8)] = 1
     cpu: Annotated[str, Option("CPU limit of a host, also after a failure.", "P%")] = "80%"
