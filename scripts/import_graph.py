@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
 Graph = dict[str, set[str]]
 """Per file the files that it imports from."""
 
@@ -162,31 +165,12 @@ def _name(path: Path, root: Path) -> str:
 
 
 def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Sets of two or more nodes that reach one another (Tarjan's strongly connected components), sorted."""
-    order: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        order[node] = low[node] = len(order)
-        stack.append(node)
-        for other in sorted(graph.get(node, ())):
-            if other not in order:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], order[other])
-        if low[node] == order[node]:
-            at = stack.index(node)
-            if len(stack) - at > 1:
-                found.append(sorted(stack[at:]))
-            del stack[at:]
-
-    for node in sorted(graph):
-        if node not in order:
-            visit(node)
-    return sorted(found)
+    """Sets of two or more nodes that reach one another, sorted."""
+    nodes = sorted({*graph, *(other for used in graph.values() for other in used)})
+    edges = [[other in graph.get(node, ()) for other in nodes] for node in nodes]
+    _, numbers = connected_components(csr_array(edges), connection="strong")
+    found = [[node for node, own in zip(nodes, numbers, strict=True) if own == number] for number in set(numbers)]
+    return sorted(circle for circle in found if len(circle) > 1)
 
 
 def folders(graph: Graph) -> dict[str, Graph]:
