@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -325,8 +324,3 @@ def dry_run(plan: str | Path) -> str:
         for purpose, words, text in campaign.commands(asked, Shells(Path(plan).parent))
     ]
     return "\n".join(parts)
-
-
-def results(document: documents.Benchmark) -> str:
-    """Return the JSON text of the document."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hypertwin.benchmark import checks, counters, esxi, measured, scripts, telemetry
@@ -233,9 +234,7 @@ class Campaign:
             (kept / host.name).mkdir()
             (kept / host.name / esxi.FILE).write_bytes(answers.pop(host.name).out)
         files = {name: self._keep(kept / name, done) for name, done in answers.items()}
-        run = self._read(step, repeat, targets, files)
-        path = (kept / "run.json").relative_to(self.folder.path)
-        self.folder.write_json(str(path), run)
+        self.folder.keep(step, repeat, self._read(step, repeat, targets, files))
 
     def _keep(self, folder: Path, done: Done) -> dict[str, bytes]:
         """Write the raw output of a target or host, and return it by name."""
@@ -268,7 +267,7 @@ class Campaign:
             counted, host = _counters(own), hosts.get(target.host or "")
             shares = boots.count(facts[target.name].boot) > 1
             more = measured.guest_figures(target.name, counted, host, vcpus, shares_kernel=shares)
-            figures[target.name] = Figures({**found.values, **more}, found.histogram, found.notes)
+            figures[target.name] = found.with_values(more)
             group = None if host is None else host.groups.get(target.name)
             view = measured.view(
                 target.name,
@@ -310,9 +309,8 @@ class Campaign:
             notes.append(f"no telemetry of hosts: {reason}")
             return []
         for target in targets:
-            own = figures[target.name]
             more = telemetry.vm(found, target.vm or target.name, vcpus)
-            figures[target.name] = Figures({**own.values, **more}, own.histogram, own.notes)
+            figures[target.name] = figures[target.name].with_values(more)
         names = dict.fromkeys(each.host for each in targets if each.host is not None)
         return [each for name in names if (each := telemetry.host(found, name)) is not None]
 
@@ -345,8 +343,7 @@ class Campaign:
             views += [] if view is None else [view]
             notes += [f"esxtop of {host.name}: {reason}"] if reason else []
             for name, more in found.items():
-                own = figures[name]
-                figures[name] = Figures({**own.values, **more}, own.histogram, own.notes)
+                figures[name] = figures[name].with_values(more)
         return views
 
     # ---- helpers
@@ -497,6 +494,4 @@ def _crossed(name: str, found: Counters | None, guards: Mapping[str, float]) -> 
 
 
 def _utc(seconds: float) -> str:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

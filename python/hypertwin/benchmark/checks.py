@@ -229,16 +229,17 @@ def _same(plan: Plan, facts: Mapping[str, Facts]) -> Iterator[Finding]:
             if other != target.name:
                 text = f"is the same VM as {other}"
                 yield Finding("error", target.name, text, "correct one of the addresses")
+    own = [facts[each.name] for each in plan.targets if each.name in facts]
     for program in plan.load.programs():
-        told = {facts[each.name].versions.get(program, "") for each in plan.targets if each.name in facts}
+        told = {each.versions.get(program, "") for each in own}
         told.discard("")
         if len(told) > 1:
             yield Finding("warning", "", f"{program} has different versions: {'; '.join(sorted(told))}", "use one")
-    speeds = [facts[each.name].cpus for each in plan.targets if each.name in facts]
+    speeds = [each.cpus for each in own]
     if speeds and min(speeds) != max(speeds):
         text = f"targets have {min(speeds)} to {max(speeds)} CPUs, but the VMs of a group are equal"
         yield Finding("warning", "", text, "use targets of one size")
-    offsets = [facts[each.name].offset_s for each in plan.targets if each.name in facts]
+    offsets = [each.offset_s for each in own]
     if len(offsets) > 1:
         spread = statistics.pstdev(offsets)
         yield Finding("note", "", f"clocks of targets differ by {1000 * spread:.1f} ms (standard deviation)")

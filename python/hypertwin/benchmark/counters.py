@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.benchmark import scripts
 from hypertwin.ingest.outside import number
 from hypertwin.lab.system import cpu_ticks
 
+Snapshot = Mapping[str, Sequence[str]]
+"""Lines of a snapshot, by its parts."""
 PRESSURES = ("cpu", "io", "memory")
 
 _DISK = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|hd[a-z]+|nvme[0-9]+n[0-9]+|mmcblk[0-9]+|dm-[0-9]+|md[0-9]+)")
@@ -67,7 +69,7 @@ def between(before: str, after: str) -> Counters | None:
         ticks = [cpu_ticks(each["stat"][0]) for each in (first, last)]
         cpus = int(last["cpus"][0])
         load = float(last["load"][0].split()[0])
-        waits = [_ticks(each["stat"][0])[4] for each in (first, last)]
+        waits = [int(each["stat"][0].split()[5]) for each in (first, last)]
     except (LookupError, ValueError):
         return None
     spent = {key: ticks[1][key] - ticks[0][key] for key in ticks[0]}
@@ -91,14 +93,7 @@ def between(before: str, after: str) -> Counters | None:
     )
 
 
-def _ticks(line: str) -> list[int]:
-    return [int(word) for word in line.split()[1:9]]
-
-
-def _pressures(
-    first: Mapping[str, Sequence[str]], last: Mapping[str, Sequence[str]], elapsed: float
-) -> list[tuple[str, float]]:
-    found = []
+def _pressures(first: Snapshot, last: Snapshot, elapsed: float) -> Iterator[tuple[str, float]]:
     for name in PRESSURES:
         totals = [
             int(match[1])
@@ -107,8 +102,7 @@ def _pressures(
             if (match := _TOTAL.match(line[:500]))
         ]
         if len(totals) == 2:
-            found.append((name, min(100.0, max(0.0, 100e-6 * (totals[1] - totals[0]) / elapsed))))
-    return found
+            yield name, min(100.0, max(0.0, 100e-6 * (totals[1] - totals[0]) / elapsed))
 
 
 def _busiest(first: Sequence[str], last: Sequence[str], elapsed: float) -> tuple[str, float | None, float]:
@@ -139,10 +133,7 @@ def _space(lines: Sequence[str]) -> float | None:
     return None if value is None else 1024 * value
 
 
-def _groups(
-    first: Mapping[str, Sequence[str]], last: Mapping[str, Sequence[str]], elapsed: float
-) -> list[tuple[str, Group]]:
-    found = []
+def _groups(first: Snapshot, last: Snapshot, elapsed: float) -> Iterator[tuple[str, Group]]:
     for part, lines in last.items():
         name = part.removeprefix("cgroup-")
         if name == part or part not in first:
@@ -153,8 +144,7 @@ def _groups(
         periods = late.get("periods", 0.0) - early.get("periods", 0.0)
         throttled = late.get("throttled", 0.0) - early.get("throttled", 0.0)
         share = 100 * throttled / periods if periods > 0 else None
-        found.append((name, Group((late["usage_s"] - early["usage_s"]) / elapsed, share)))
-    return found
+        yield name, Group((late["usage_s"] - early["usage_s"]) / elapsed, share)
 
 
 def _group(lines: Sequence[str]) -> dict[str, float]:

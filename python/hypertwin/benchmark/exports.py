@@ -7,9 +7,10 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hypertwin.benchmark.folder import Folder
+from hypertwin.benchmark.folder import STUDY, Folder
 from hypertwin.benchmark.judged import MEAN_PCT, TAIL_FACTOR, THROUGHPUT_PCT
 from hypertwin.documents import benchmark as documents
+from hypertwin.files import writing
 from hypertwin.files.yaml_writing import to_yaml
 from hypertwin.metrics.metric_path import dotted
 from hypertwin.scenario import Scenario
@@ -43,9 +44,6 @@ def table(steps: Sequence[documents.Step]) -> polars.DataFrame:
 
 def study(folder: Folder, scenario: Scenario, document: documents.Benchmark, load: str) -> None:
     """Write the campaign as a study, with the scenario of the prediction. Steps before it are calibrated figures."""
-    from hypertwin.benchmark.folder import STUDY
-    from hypertwin.files import writing
-
     steps = [step for step in document["steps"] if step["runs"] and step["set"]]
     if not steps:
         return

@@ -24,7 +24,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +38,7 @@ from hypertwin.scenario import Scenario, load
 
 PLAN, SCENARIO, STATE = "plan.yaml", "scenario.yaml", "state.json"
 PREDICTION, HASH, CALIBRATION = "prediction.json", "prediction.sha256", "calibration.yaml"
-RESULTS, TABLE, STUDY = "results.json", "steps.parquet", "study"
+RUN, RESULTS, TABLE, STUDY = "run.json", "results.json", "steps.parquet", "study"
 MAX_JSON = 64 * 2**20
 
 _ID = re.compile(r"[0-9a-f]{12}")
@@ -92,8 +92,6 @@ class Folder:
 
     def plan(self) -> Plan:
         """Return the plan. Its scenario is the one in the folder."""
-        from dataclasses import replace
-
         text = (self.path / PLAN).read_text(encoding="utf-8")
         base = Path(str(self.state["base"]))
         return replace(plans.loads(text, str(self.path / PLAN), base), scenario=self.path / SCENARIO)
@@ -136,7 +134,7 @@ class Folder:
 
     def is_done(self, step: Step, repeat: int) -> bool:
         """True if a run is complete."""
-        return (self.run_folder(step, repeat) / "run.json").is_file()
+        return (self.run_folder(step, repeat) / RUN).is_file()
 
     def clear(self, step: Step, repeat: int) -> Path:
         """Remove what is left of an incomplete run, and return its folder, made anew."""
@@ -145,12 +143,16 @@ class Folder:
         writing.make(folder)
         return folder
 
+    def keep(self, step: Step, repeat: int, run: Run) -> None:
+        """Write the figures of a run, which is complete now."""
+        self.write_json(str((self.run_folder(step, repeat) / RUN).relative_to(self.path)), run)
+
     def runs(self, step: Step, repeats: int) -> list[Run]:
         """Return the completed runs of a step."""
         found: list[Run] = []
         for repeat in range(repeats):
             if self.is_done(step, repeat):
-                run = self.json(str(self.run_folder(step, repeat).relative_to(self.path) / "run.json"))
+                run = self.json(str(self.run_folder(step, repeat).relative_to(self.path) / RUN))
                 if isinstance(run, dict):
                     found.append(cast("Run", run))
         return found
@@ -174,7 +176,7 @@ class Folder:
 
     def write_prediction(self, document: dict[str, Any]) -> None:
         """Write the prediction with its hash."""
-        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        text = _json(document)
         self.write(HASH, f"{hashlib.sha256(text.encode()).hexdigest()}  {PREDICTION}\n")
         self.write(PREDICTION, text)
 
@@ -186,7 +188,7 @@ class Folder:
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file, wholly or not at all."""
-        self.write(name, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        self.write(name, _json(value))
 
     def json(self, name: str) -> Any:
         """Return the content of a JSON file, or None if it is missing. Raises ScenarioError if it is damaged."""
@@ -197,6 +199,10 @@ class Folder:
             return json.loads(reading.first_bytes(path, MAX_JSON))
         except ValueError as error:
             fail("not-json", "", str(error), "a file of a campaign", "start a new campaign", str(path))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def now() -> str:

@@ -149,7 +149,7 @@ def _write(folder: Folder, steps: Sequence[Sequence[Result]]) -> None:
                 "disturbed": [],
                 "notes": [note for note in notes if note],
             }
-            folder.write_json(str((place / "run.json").relative_to(folder.path)), run)
+            folder.keep(result.step, repeat, run)
 
 
 def _copy(source: Path, place: Path, copies: dict[Path, Path]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from hypertwin.documents.benchmark import Run, View
 from hypertwin.documents.simulation import LimitKind
@@ -74,20 +75,11 @@ def _means(runs: Sequence[Run], kind: str) -> list[View]:
     names = dict.fromkeys(each["name"] for run in runs for each in run["views"] if each["kind"] == kind)
     found: list[View] = []
     for name in names:
-        own = [each for run in runs for each in run["views"] if each["name"] == name and each["kind"] == kind]
-        found.append(
-            {
-                "name": name,
-                "kind": own[0]["kind"],
-                "busy_pct": _mean([each["busy_pct"] for each in own]),
-                "steal_pct": _mean([each["steal_pct"] for each in own]),
-                "throttled_pct": _mean([each["throttled_pct"] for each in own]),
-                "cpu_pressure_pct": _mean([each["cpu_pressure_pct"] for each in own]),
-                "io_pressure_pct": _mean([each["io_pressure_pct"] for each in own]),
-                "disk_util_pct": _mean([each["disk_util_pct"] for each in own]),
-                "load_1min": _mean([each["load_1min"] for each in own]),
-            }
-        )
+        own: list[Any] = [
+            each for run in runs for each in run["views"] if each["name"] == name and each["kind"] == kind
+        ]
+        figures = {key: _mean([each[key] for each in own]) for key in own[0] if key not in ("name", "kind")}
+        found.append(cast("View", {**own[0], **figures}))
     return sorted(found, key=lambda each: -(each["busy_pct"] or 0))
 
 

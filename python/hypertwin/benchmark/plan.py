@@ -6,6 +6,7 @@ Targets are the VMs of one group of the scenario, in the order of the plan. A st
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from hypertwin.benchmark.load.generator import FIGURES
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target, excluded
 from hypertwin.errors import Mistake, ScenarioError
-from hypertwin.files import yaml_fields
+from hypertwin.files import yaml_fields, yaml_file
 from hypertwin.files.yaml_fields import Fields, shown
 from hypertwin.ingest import address
 
@@ -102,8 +103,6 @@ class Plan:
 
     def order(self, repeat: int) -> list[Step]:
         """Return the steps in the order of a repeat, from 0: as written, backwards, then shuffled."""
-        import random
-
         steps = list(self.steps)
         if repeat == 1:
             steps.reverse()
@@ -119,8 +118,6 @@ class Plan:
 
 def read(path: str | Path) -> Plan:
     """Return the plan in a file. Raises ScenarioError with every problem."""
-    from hypertwin.files import yaml_file
-
     text, file = yaml_file.read_text(Path(path)), yaml_file.name_of(path)
     return loads(text, file, Path(path).parent)
 
@@ -380,9 +377,9 @@ class _Reader(Fields):
             if key not in keys:
                 continue
             if key in ("space", "free_space"):
-                amount = self._quantity(each, f"{path}.{key}", _core.size_bytes, "a size, such as 10 GiB")
+                amount = self.quantity(each, f"{path}.{key}", _core.size_bytes, "a size, such as 10 GiB")
             elif key == "time":
-                amount = self._quantity(each, f"{path}.{key}", _core.duration_s, "a time, such as 2 h")
+                amount = self.quantity(each, f"{path}.{key}", _core.duration_s, "a time, such as 2 h")
             else:
                 amount = self.number(each, 0, 1e9, f"{path}.{key}")
             if amount is not None:
@@ -392,17 +389,10 @@ class _Reader(Fields):
     def _seconds(self, value: object, least: float, path: str, otherwise: float) -> float:
         if value is None:
             return otherwise
-        found = self._quantity(value, path, _core.duration_s, "a time, such as 30 s")
+        found = self.quantity(value, path, _core.duration_s, "a time, such as 30 s")
         if found is not None and not least <= found <= MAX_SECONDS:
             self.wrong("out-of-range", path, shown(value), f"{least:g} s to {MAX_SECONDS:,.0f} s", "choose such a time")
         return otherwise if found is None else found
-
-    def _quantity(self, value: object, path: str, of: Any, allowed: str) -> float | None:
-        try:
-            return float(of(value if isinstance(value, str) else shown(value)))
-        except ValueError as error:
-            self.wrong("bad-quantity", path, shown(value), allowed, str(error))
-            return None
 
     def _whole(self, value: object, low: int, high: int, path: str) -> float | None:
         found = self.number(value, low, high, path)

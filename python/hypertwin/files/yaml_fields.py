@@ -51,6 +51,14 @@ class Fields:
             return float(value)
         return None
 
+    def quantity(self, value: object, path: str, of: Callable[[str], float], allowed: str) -> float | None:
+        """Return a quantity that `of` reads, or None for a wrong one."""
+        try:
+            return float(of(value if isinstance(value, str) else shown(value)))
+        except ValueError as error:
+            self.wrong("bad-quantity", path, shown(value), allowed, str(error))
+            return None
+
     def wrong(self, code: str, path: str, value: str, allowed: str, hint: str) -> None:
         """Add a problem, unless it is there already."""
         found = Mistake(code, path, value if value.strip() else "(empty)", allowed, hint)

@@ -68,14 +68,10 @@ class Fio(Load):
 
     @staticmethod
     def _size(value: object, fields: Fields, path: str) -> int:
-        try:
-            found = _core.size_bytes(value if isinstance(value, str) else shown(value))
-        except ValueError as error:
-            fields.wrong("bad-quantity", path, shown(value), "a size, such as 10 GiB", str(error))
-            return 2**30
-        if found < 2**20:
+        found = fields.quantity(value, path, _core.size_bytes, "a size, such as 10 GiB")
+        if found is not None and found < 2**20:
             fields.wrong("out-of-range", path, shown(value), "at least 1 MiB", "size: 10 GiB")
-        return max(found, 2**20)
+        return 2**30 if found is None else max(int(found), 2**20)
 
     def check_step(self, key: str, value: object, fields: Fields, path: str) -> None:
         """Check the value of a key of a step."""

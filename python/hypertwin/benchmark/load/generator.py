@@ -6,7 +6,7 @@ import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,6 +50,10 @@ class Figures:
     histogram: Mapping[float, int] | None = None
     """Number of response times by upper end in ms, or None if the generator prints no histogram."""
     notes: tuple[str, ...] = ()
+
+    def with_values(self, more: Mapping[str, float]) -> Figures:
+        """Return these figures with more of them."""
+        return replace(self, values={**self.values, **more})
 
 
 class OutputError(Exception):

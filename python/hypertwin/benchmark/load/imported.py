@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hypertwin import _core
 from hypertwin.benchmark.load.generator import Figures, Load, OutputError, number, transactional
 from hypertwin.errors import fail
-from hypertwin.files.yaml_fields import Fields, shown
+from hypertwin.files.yaml_fields import Fields
 
 if TYPE_CHECKING:
     from hypertwin.benchmark.step import Step
@@ -46,10 +46,7 @@ class Imported(Load):
     def check_step(self, key: str, value: object, fields: Fields, path: str) -> None:
         """Check the value of a key of a step."""
         if key in SIZES:
-            try:
-                _core.size_bytes(value if isinstance(value, str) else shown(value))
-            except ValueError as error:
-                fields.wrong("bad-quantity", path, shown(value), "a size, such as 4 KiB", str(error))
+            fields.quantity(value, path, _core.size_bytes, "a size, such as 4 KiB")
         elif key in PERCENTAGES:
             fields.number(value, 0, 100, path)
         elif key == "rate":

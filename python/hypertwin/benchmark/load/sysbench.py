@@ -96,8 +96,9 @@ class Sysbench(Load):
         if self.driver == "none":
             return self._file(target)
         threads = min(_whole(self.options.get("tables"), 1), 8)
+        connect, client = self._connect(target)
         fill = f"sysbench --config-file=sysbench.conf --threads={threads} {self._name} prepare\n"
-        return self._file(target) + self._create(target) + fill
+        return self._file(target) + connect + creating(client) + fill
 
     def run(self, step: Step, target: Target, seconds: float) -> str:
         """Return shell text of a run, with a report each second and a histogram."""
@@ -108,11 +109,7 @@ class Sysbench(Load):
 
     def cleanup(self, target: Target) -> str:
         """Return shell text that drops the database."""
-        if self.driver == "mysql":
-            return dropping(self._client(target), MYSQL)
-        if self.driver == "pgsql":
-            return dropping(self._pg(target), PSQL)
-        return ""
+        return "" if self.driver == "none" else dropping(*self._connect(target))
 
     def figures(self, output: Path) -> Figures:
         """Return the figures of the summary, with percentiles of the histogram."""
@@ -141,11 +138,6 @@ class Sysbench(Load):
             secret if self.driver != "none" else ""
         )
 
-    def _create(self, target: Target) -> str:
-        if self.driver == "pgsql":
-            return self._pg(target) + creating(PSQL)
-        return self._client(target) + creating(MYSQL)
-
     def _client(self, target: Target) -> str:
         """Return shell text that writes the options of the MySQL client."""
         options = self.of(target)
@@ -156,8 +148,11 @@ class Sysbench(Load):
         secret = f'[ -z "${{{SECRET}:-}}" ] || printf "password=\\"%s\\"\\n" "$({text_of})" >> client.cnf\n'
         return f"umask 077\nprintf '%s\\n' {shlex.quote(text)} > client.cnf\n{secret}"
 
-    def _pg(self, target: Target) -> str:
-        return pg_environment(self.of(target), "pgsql-")
+    def _connect(self, target: Target) -> tuple[str, str]:
+        """Return shell text for the connection to the database, and the command of its client."""
+        if self.driver == "pgsql":
+            return pg_environment(self.of(target), "pgsql-"), PSQL
+        return self._client(target), MYSQL
 
 
 PSQL = "psql -X -q -d postgres -c"
