@@ -320,7 +320,7 @@ def predict(experiment: Experiment, machine: Mapping[str, Any], folder: Path) ->
         "scenario_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "groups": {group.name: _figures(point["groups"][group.name]) for group in experiment.groups},
     }
-    (folder / "prediction.json").write_text(json.dumps(prediction, indent=2) + "\n", encoding="utf-8")
+    system.write_json(folder / "prediction.json", prediction)
     return prediction
 
 
@@ -545,13 +545,13 @@ def experiments(
         writing.claim(out / name)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _write(out / "machine.json", machine)
+        system.write_json(out / "machine.json", machine)
         predictions = {}
         for experiment in possible:
             predictions[experiment.name] = predict(experiment, machine, out / experiment.name)
             finished("predicting")
-        hashes = {name: _sha256(out / name / "prediction.json") for name in predictions}
-        _write(out / "predictions.json", {"written_at": datetime.now(UTC).isoformat(), "sha256": hashes})
+        hashes = {name: system.sha256(out / name / "prediction.json") for name in predictions}
+        system.write_json(out / "predictions.json", {"written_at": datetime.now(UTC).isoformat(), "sha256": hashes})
         compared = []
         for experiment in possible:
             time.sleep(0.2)
@@ -568,11 +568,13 @@ def experiments(
                 skipped.append({"experiment": experiment.name, "reason": f"{what}: {failed[0]}"})
             if not runs:
                 continue
-            _write(out / experiment.name / "measurement.json", {"experiment": asdict(experiment), "runs": runs})
+            system.write_json(
+                out / experiment.name / "measurement.json", {"experiment": asdict(experiment), "runs": runs}
+            )
             result = compare(experiment, predictions[experiment.name], runs)
             result["prediction_sha256"] = hashes[experiment.name]
             result["prediction_unchanged"] = (
-                _sha256(out / experiment.name / "prediction.json") == hashes[experiment.name]
+                system.sha256(out / experiment.name / "prediction.json") == hashes[experiment.name]
             )
             result["predicted_at"] = predictions[experiment.name]["predicted_at"]
             result["measured_from"] = runs[0]["measured_from"]
@@ -591,7 +593,7 @@ def experiments(
             "promised": PROMISED,
             "out": str(out),
         }
-        _write(out / "results.json", summary)
+        system.write_json(out / "results.json", summary)
     except OSError as error:
         raise LabError(f"cannot write to {error.filename or out}: {error.strerror}") from error
     return summary
@@ -610,14 +612,6 @@ def within_promise(summary: documents.Contention) -> bool:
     return all(median is not None and median <= PROMISED[key] for key, median in summary["medians"].items()) and all(
         result["prediction_unchanged"] for result in summary["experiments"]
     )
-
-
-def _write(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _ms(seconds: float) -> str:

@@ -293,7 +293,7 @@ def predict(data: Mapping[str, Any], load: Load, folder: Path) -> documents.Disk
         "load": load.name,
         "figures": figures,
     }
-    _write(folder / "prediction.json", prediction)
+    system.write_json(folder / "prediction.json", prediction)
     return prediction
 
 
@@ -326,15 +326,15 @@ def measure(plan: Plan, *, folder: Path, out: Path, progress: LabelledProgress |
             finished()
             found = _measure(tool, loads, plan.repeat, plan.seconds, finished)
             for name, each in found.items():
-                _write(points / f"{name}.json", each.median)
+                system.write_json(points / f"{name}.json", each.median)
             clock_hz = float(system.processor()["clock_hz"] or 2.5e9)
             first = scenario_of(found, len(system.usable_cpus()), clock_hz)
             fitted = fit(first, plan, points, progress)
             prediction = predict(fitted.data, plan.predicted, out)
-            sha256 = _sha256(out / "prediction.json")
+            sha256 = system.sha256(out / "prediction.json")
             measured_from = datetime.now(UTC).isoformat()
             (runs,) = _measure(tool, [plan.predicted], PREDICTED_RUNS, plan.seconds, finished).values()
-            _write(points / f"{plan.predicted.name}.json", runs.median)
+            system.write_json(points / f"{plan.predicted.name}.json", runs.median)
             version = tool.version
         noise = system.noise(before, system.stat_line(), 0.0)
         summary: documents.DiskLab = {
@@ -355,7 +355,7 @@ def measure(plan: Plan, *, folder: Path, out: Path, progress: LabelledProgress |
             "notes": [*_notes([*found.values(), runs], noise, fitted), NOT_MODELLED],
             "out": str(out),
         }
-        _write(out / "results.json", summary)
+        system.write_json(out / "results.json", summary)
     except OSError as error:
         raise DiskError(f"cannot write to {error.filename or out}: {error.strerror}") from error
     return summary
@@ -387,7 +387,7 @@ def _compared(
     return {
         **prediction,
         "sha256": sha256,
-        "unchanged": _sha256(out / "prediction.json") == sha256,
+        "unchanged": system.sha256(out / "prediction.json") == sha256,
         "measured_from": measured_from,
         "measured": measured,
         "runs": [runs.iops(report) for report in runs.reports],
@@ -433,11 +433,3 @@ def within_promise(summary: documents.DiskLab) -> bool:
 
 def _error_pct(twin: float, measured: float) -> float:
     return 100 * (twin - measured) / measured
-
-
-def _write(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

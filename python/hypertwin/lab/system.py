@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import json
 import os
 import platform
 import re
@@ -185,3 +187,13 @@ def _text(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as a JSON file. Raises OSError."""
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def sha256(path: Path) -> str:
+    """Return the hash of a file. Raises OSError."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import enum
 import hashlib
 import itertools
 import json
@@ -19,14 +20,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import yaml
 
 from hypertwin import scenario
+from hypertwin.arguments import Option, named
 from hypertwin.documents import lab as documents
 from hypertwin.documents.measured import Vm
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.errors import HypertwinError, fail
 from hypertwin.files import writing
 from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
@@ -64,31 +66,34 @@ class FolderError(HypertwinError):
     code = "output-unwritable"
 
 
+Accelerator = enum.StrEnum("Accelerator", ["auto", "kvm", "tcg"])
+"""Accelerator of guests."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """Settings of a measurement."""
 
-    guests: int = 3
-    vcpus: int = 1
-    """vCPUs of each guest."""
-    seconds: float = 20.0
-    """Length of the measurement, without calibration and boot."""
-    cpus: str = "0"
-    """Host CPUs shared by all vCPU threads, in the kernel's form: `0`, `0-1,4`."""
-    accel: str = "auto"
-    """Accelerator: `kvm`, `tcg`, or `auto` for KVM if a guest boots with KVM."""
-    sessions: int = 2
-    """Processes of a guest per vCPU that think and compute."""
-    burst_ms: float = 20.0
-    """Mean CPU time of a burst on an idle host."""
-    think_ms: float = 40.0
-    """Mean pause between two bursts of a session."""
+    guests: Annotated[int, Option("Guests that share the host CPUs.", "N", least=1, most=32)] = 3
+    vcpus: Annotated[int, Option("vCPUs of each guest.", "N", least=1, most=64)] = 1
+    seconds: Annotated[
+        float, Option("Length of the measurement, without boot and calibration.", "S", least=4, most=3600)
+    ] = 20.0
+    cpus: Annotated[str, Option("Host CPUs that all vCPUs are pinned to, e.g. 0-1,4.", "LIST")] = "0"
+    accel: Annotated[Accelerator, Option("KVM, software emulation (tcg), or KVM if a guest boots with it (auto).")] = (
+        Accelerator.auto
+    )
+    sessions: Annotated[int, Option("Processes per vCPU that think and compute.", "N", least=1, most=64)] = 2
+    burst_ms: Annotated[float, Option("Mean CPU burst, in host CPU time.", "MS", least=1, most=1000)] = 20.0
+    think_ms: Annotated[float, Option("Mean think time between bursts.", "MS", least=5, most=10_000)] = 40.0
     memory_mib: int = 96
     """Memory of each guest."""
     nice: int = -10
     """Priority of the vCPU threads on the host, if permitted."""
-    kernel: Path | None = None
-    """Path of the kernel of the guests, or None to search for a kernel."""
+    kernel: Annotated[
+        Path | None,
+        Option("Kernel of the guests (default: the tests' or the newest in /boot).", "FILE", files=named),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -526,22 +531,17 @@ def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Pa
 
 def _check(plan: Plan) -> list[int]:
     """Return the host CPUs of a plan. Raises ScenarioError. The path of a problem is the name of the argument."""
-    mistakes = []
     allowed = system.usable_cpus()
     cpus = _cpu_list(plan.cpus)
     if not cpus:
         hint = f"this process may use {written(allowed)}"
-        mistakes.append(Mistake("bad-affinity", "cpus", plan.cpus, "CPUs of this machine, such as 0 or 0-1,4", hint))
-    elif not set(cpus) <= set(allowed):
+        fail("bad-affinity", "cpus", plan.cpus, "CPUs of this machine, such as 0 or 0-1,4", hint)
+    if not set(cpus) <= set(allowed):
         hint = "taskset or a container may have narrowed what this process may use"
-        mistakes.append(Mistake("affinity-outside-host", "cpus", plan.cpus, f"CPUs out of {written(allowed)}", hint))
-    elif plan.vcpus > len(cpus):
+        fail("affinity-outside-host", "cpus", plan.cpus, f"CPUs out of {written(allowed)}", hint)
+    if plan.vcpus > len(cpus):
         hint = "give more --cpus, or more guests of fewer vCPUs"
-        mistakes.append(
-            Mistake("vm-wider-than-host", "vcpus", str(plan.vcpus), f"at most the {len(cpus)} CPUs of --cpus", hint)
-        )
-    if mistakes:
-        raise ScenarioError.of(mistakes)
+        fail("vm-wider-than-host", "vcpus", plan.vcpus, f"at most the {len(cpus)} CPUs of --cpus", hint)
     return cpus
 
 
