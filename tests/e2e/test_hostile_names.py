@@ -32,7 +32,6 @@ NAMES = (
 )
 """Of machines; each is kept as data, without what cannot be shown, and runs nowhere."""
 SECRET = "planted-tr0ub4dor"
-SHOWN = {outside.name(name) for name in NAMES}
 ESCAPES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import yaml
-from tests.conftest import ROOT
 
-EXAMPLE = ROOT / "scenarios" / "old-hosts"
 TYPES = ("--host-type", "r760.yaml", "--host-type", "r7725.yaml")
 
 

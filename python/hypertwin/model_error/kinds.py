@@ -46,11 +46,6 @@ def error(real: float, twin: float, *, share: bool) -> float | None:
     return None if ratio is None else math.log(ratio)
 
 
-def shifted(twin: float, by: float, *, share: bool) -> float:
-    """Return the real figure if the twin's has a given error. The inverse of `error`; never negative."""
-    return _core.shifted(twin, math.exp(by), share)
-
-
 def slower(kind: Kind, error_of_figure: float) -> float:
     """Return an error with the sign of slowness: positive if reality is slower or busier than the twin.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from hypertwin import _core, language, naming
 from hypertwin.arguments import checked
@@ -13,8 +13,6 @@ from hypertwin.documents.devices import Device
 from hypertwin.errors import Mistake, ScenarioError
 
 GB, MB, MS, US = 1e9, 1e6, 1e-3, 1e-6
-
-_Value = TypeVar("_Value")
 
 
 @checked

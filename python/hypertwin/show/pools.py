@@ -41,13 +41,6 @@ DROPPED_FIRST = (
 )
 """Columns to drop in a narrow terminal, in this order."""
 
-NOTES = (
-    "Client MB/s: payload of virtual disks. Device MB/s: including replicas, parity and rebuilding. Written ×: bytes"
-    " written per byte that clients wrote, without rebuilding.",
-    "Degraded: groups with missing replicas or fragments at the end of the run. Recovery times count from the failure."
-    " If the run ends first, they are calculated from the rate so far.",
-)
-
 SHOWN_POINTS = 6
 """Maximum number of points with failures in words. The JSON form has all points."""
 

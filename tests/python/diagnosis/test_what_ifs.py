@@ -38,9 +38,6 @@ def look(tmp_path: Path, table: Mapping[tuple[str, str], float], change: Mapping
     return diagnose([tmp_path / "table.parquet"], cluster=scenario.loads(CLUSTER, change))
 
 
-ONE_HOST = {"hosts.esx2": None, "vms.web": None}
-
-
 @pytest.mark.parametrize(
     ("code", "table", "change", "reason"),
     [

@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import pytest
 
+from hypertwin import _core
 from hypertwin.model_error import coverage, evidence, interval, kinds
 from hypertwin.model_error.evidence import DamagedEvidenceError, Row
 
@@ -47,8 +48,9 @@ def test_an_error_is_a_factor_and_of_small_percentages_points():
     assert kinds.error(0.0, 0.0, share=True) == 0.0
     assert kinds.error(0.0, 1.0, share=False) is None
     for share, twin in ((False, 80.0), (True, 80.0), (True, 0.0)):
-        assert kinds.shifted(twin, kinds.error(95.0, twin, share=share), share=share) == pytest.approx(95.0)
-    assert kinds.shifted(0.1, -1.0, share=True) == 0.0, "no figure is negative"
+        factor = math.exp(kinds.error(95.0, twin, share=share))
+        assert _core.shifted(twin, factor, share) == pytest.approx(95.0)
+    assert _core.shifted(0.1, math.exp(-1.0), True) == 0.0, "no figure is negative"
 
 
 def test_a_source_with_many_figures_weighs_as_much_as_one_with_one():

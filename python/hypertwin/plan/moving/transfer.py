@@ -268,22 +268,6 @@ def halving(vms: Sequence[MovingVm], tool: Tool, limits: Limits | None = None, *
     return Halving(tuple(steps), before, after)
 
 
-def downtimes(
-    vms: Sequence[MovingVm],
-    tool: Tool,
-    limits: Limits | None = None,
-    *,
-    mode: Mode = "cold",
-    interval_s: float | None = None,
-) -> tuple[Downtime, ...]:
-    """Return how long each VM is off if these VMs move together, in their order. Raises ScenarioError.
-
-    A cold move powers off each VM when its copy begins. A warm move powers off each VM when the copy of its last
-    changes begins, those of `interval_s` seconds. The time includes the overhead of the tool and the boot.
-    """
-    return cutover(vms, tool, limits, mode=mode, interval_s=interval_s)[1]
-
-
 def cutover(
     vms: Sequence[MovingVm],
     tool: Tool,
@@ -292,7 +276,12 @@ def cutover(
     mode: Mode = "cold",
     interval_s: float | None = None,
 ) -> tuple[Estimate, tuple[Downtime, ...]]:
-    """Return the time from the first VM that is powered off to the last that has booted, and each VM's downtime."""
+    """Return the time from the first VM that is powered off to the last that has booted, and each VM's downtime.
+
+    A cold move powers off each VM when its copy begins. A warm move powers off each VM when the copy of its last
+    changes begins, those of `interval_s` seconds. The time includes the overhead of the tool and the boot. Raises
+    ScenarioError.
+    """
     case = _case(tool, mode, limits)
     boot = rates.assumption("boot_s").estimate
     if mode == "cold":

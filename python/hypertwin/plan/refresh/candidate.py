@@ -20,8 +20,6 @@ from hypertwin.scenario import Scenario
 OF_HOST = ("host", "host_is_guess", "affinity", "cluster")
 """Keys of a VM about its present host, which are not kept."""
 
-FILE = "candidate.yaml"
-
 
 @dataclass(frozen=True)
 class New:

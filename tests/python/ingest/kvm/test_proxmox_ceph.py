@@ -47,11 +47,6 @@ def dump(
     return found
 
 
-def mean(values: Sequence[float]) -> float:
-    """Of all values."""
-    return sum(values) / len(values)
-
-
 def imported(answers: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The scenario, which the core accepts, and the notes."""
     found = reader.inventory({path.strip("/"): answer for path, answer in answers.items()}, "pve.json")

@@ -13,7 +13,6 @@ from hypertwin.plan.capacity.admission import Pair, Slots, percentage_tolerates
 from hypertwin.plan.capacity.overhead import MIB, overhead_bytes
 from hypertwin.show import capacity as report
 
-GIB = 2**30
 HOSTS = [Pair(9, 9), Pair(9, 6), Pair(6, 6)]
 VMS = [Pair(2, 1), Pair(2, 1), Pair(1, 2), Pair(1, 1), Pair(1, 1)]
 

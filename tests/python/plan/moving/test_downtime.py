@@ -13,8 +13,6 @@ from hypertwin.errors import ScenarioError
 from hypertwin.plan.moving import downtime
 from hypertwin.plan.moving.downtime import Class
 
-GIB = 2**30
-
 
 def tagged(*tags: str, used: str = "100 GiB") -> dict[str, Any]:
     """VMs of 100 GiB on one host, one for each tag."""

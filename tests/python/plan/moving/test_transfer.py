@@ -17,12 +17,12 @@ from hypertwin.plan.moving.transfer import (
     DAY_S,
     REMEDIES,
     Disk,
+    Downtime,
     Limits,
     MovingVm,
     changes_bytes_per_s,
     copy,
     cutover,
-    downtimes,
     halving,
     within,
 )
@@ -40,6 +40,10 @@ def source(name: str = "a", host: str = "esx-1", used: float = 35 * GIB, **more:
 
 def many(number: int, hosts: int = 1, used: float = 35 * GIB) -> list[MovingVm]:
     return [source(f"vm-{each}", f"esx-{each % hosts}", used) for each in range(number)]
+
+
+def downtimes(vms: list[MovingVm], *of: object, **options: object) -> tuple[Downtime, ...]:
+    return cutover(vms, *of, **options)[1]  # type: ignore[arg-type]
 
 
 def of_figure(figure: Figure) -> list[MovingVm]:

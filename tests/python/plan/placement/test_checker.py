@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from tests.python.plan.placement import cases, checker
 
-GIB = 2**30
-
 HOSTS = {f"h{number}": cases.host() for number in range(4)}
 VMS = {
     "a": cases.vm("h0", 80),

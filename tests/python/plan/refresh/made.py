@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,3 @@ def types(folder: Path, **named: Mapping[str, Any]) -> list[Path]:
 def of_type(name: str, hosts: Mapping[str, Any], **keys: Any) -> HostType:
     """A host type without a file."""
     return HostType(name, dict(hosts), **keys)
-
-
-def names(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of candidates."""
-    return [each["name"] for each in found]
