@@ -1,9 +1,7 @@
-"""What tests of telemetry readers share: a table in a handy form, and broken copies of a good file."""
+"""What tests of telemetry readers share: a table in a handy form, and what a broken file may do."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,42 +33,6 @@ def times(table: pl.DataFrame, entity: str, metric: str) -> list[Any]:
     """Their times, as text."""
     found = table.filter(pl.col.entity.cast(str) == entity, pl.col.metric.cast(str) == metric)["time"]
     return [time and f"{time:%Y-%m-%d %H:%M:%S}" for time in found]
-
-
-def mutants(sample: bytes, count: int, seed: int = 1) -> Iterator[bytes]:
-    """Broken copies: bytes changed, cut out, doubled, lines moved, numbers made absurd. The same ones in every run."""
-    draw = random.Random(seed)
-    absurd = (
-        b"1e308",
-        b"-1",
-        b"nan",
-        b"9" * 400,
-        b"\x00",
-        b"\xff\xfe",
-        b"<script>",
-        b"=cmd|' /C calc'!A0",
-        b"99:99:99",
-    )
-    for _ in range(count):
-        data = bytearray(sample)
-        for _ in range(draw.randint(1, 6)):
-            at, length = draw.randrange(len(data) + 1), draw.randint(1, 40)
-            match draw.randrange(6):
-                case 0:
-                    data[at : at + 1] = bytes([draw.randrange(256)])
-                case 1:
-                    del data[at : at + length]
-                case 2:
-                    data[at:at] = data[at : at + length] * draw.randint(1, 50)
-                case 3:
-                    data[at:at] = draw.choice(absurd)
-                case 4:
-                    lines = bytes(data).splitlines(keepends=True)
-                    draw.shuffle(lines)
-                    data = bytearray(b"".join(lines))
-                case _:
-                    del data[at:]
-        yield bytes(data)
 
 
 def survives(path: Path, content: bytes) -> bool:

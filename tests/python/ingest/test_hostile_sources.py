@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fuzz.mutation import mutants
 from tests.python.ingest import hostile, test_prometheus_text
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_load_runs
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
@@ -24,7 +25,7 @@ from tests.python.ingest.kvm import (
     test_virsh_files,
 )
 from tests.python.ingest.nutanix import test_prism, test_prism_v4
-from tests.reading import mutants, survives
+from tests.reading import survives
 
 from hypertwin.errors import SourceError
 

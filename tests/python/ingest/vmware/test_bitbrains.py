@@ -7,6 +7,7 @@ import math
 import pytest
 from tests import reading
 from tests.conftest import ROOT
+from tests.fuzz import mutation
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import demand, formats
@@ -44,7 +45,7 @@ def test_what_is_broken_is_left_out_or_refused(tmp_path):
     assert any("2 lines" in note for note in read.notes)
     with pytest.raises(SourceError, match="no measurements"):
         reading.read(tmp_path / "db.csv", header)
-    for mutant in reading.mutants(text.encode(), 300):
+    for mutant in mutation.mutants(text.encode(), 300):
         try:
             reading.read(tmp_path / "db.csv", mutant)
         except SourceError:
