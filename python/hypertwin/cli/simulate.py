@@ -115,7 +115,8 @@ def command(
     if form is not Format.table or file is not None:  # a table on stdout has them
         for warning in (*simulation.memory_warnings(points), *late):
             streams.warn(warning)
-    page = {"live": simulated.first_scenario, "live_options": _options(calibration)} if live else {}
+    live_options = [] if calibration is None else ["--calibration", str(calibration)]
+    page = {"live": simulated.first_scenario, "live_options": live_options} if live else {}
     _write(simulated, form, file, report, shown, late, page)
     output.fail_on(conditions.SIMULATION, fail_on or (), simulated.document)
 
@@ -172,11 +173,6 @@ def _checked(named: Format | None, out: Path | None, report: Path | None) -> For
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
     return form
-
-
-def _options(calibration: Path | None) -> list[str]:
-    """Return the options that a run with other values needs as well."""
-    return [] if calibration is None else ["--calibration", str(calibration)]
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

@@ -62,7 +62,8 @@ class Moves:
             return []
         singles = relieve.one(self.problem, movable, self._targets(), relieving=True)
         other = [move for move in singles if self.vms[move[0]].vcpus != self.vms[singles[0][0]].vcpus]
-        several = relieve.fewest(self._without_unknown(), here, movable)
+        known = self.problem.without_hosts(each for each, is_known in enumerate(self.known) if not is_known)
+        several = relieve.fewest(known, here, movable)
         found = [[move] for move in (*singles[:1], *other[:1])] + ([several] if len(several) > 1 else [])
         return [[self._named(move) for move in moves] for moves in found]
 
@@ -84,9 +85,6 @@ class Moves:
 
     def _targets(self) -> list[int]:
         return [each for each, known in enumerate(self.known) if known]
-
-    def _without_unknown(self) -> Problem:
-        return self.problem.without_hosts(each for each, known in enumerate(self.known) if not known)
 
     def _named(self, move: tuple[int, int]) -> Move:
         return self.vms[move[0]], self.hosts[move[1]]

@@ -139,7 +139,7 @@ def rates() -> Mapping[str, Rate]:
             median=float(row["median"]),
             low=float(row["min"]),
             high=float(row["max"]),
-            one_socket=_optional(row["one_socket_median"]),
+            one_socket=float(row["one_socket_median"]) if row["one_socket_median"] else None,
             flagged=row["only_flagged_compiler"] == "yes",
             result_id=row["result_id"],
         )
@@ -200,7 +200,3 @@ def _servers(file: str, loads: Iterable[int]) -> tuple[Server, ...]:
 def _rows(name: str) -> Iterable[dict[str, str]]:
     lines = (library.published() / name).read_text(encoding="utf-8").splitlines()
     return csv.DictReader(line for line in lines if not line.startswith("#"))
-
-
-def _optional(text: str) -> float | None:
-    return float(text) if text else None

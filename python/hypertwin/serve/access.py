@@ -149,7 +149,8 @@ class Guard:
                 if entry is not None:
                     await answer.redirect(entry, by_link="cross-site" in _values(scope, b"sec-fetch-site"))
                     return
-                body = _Body(receive, _limit(scope), _length(scope))
+                limit = MAX_UPLOAD if scope["path"].startswith(UPLOADS) else MAX_BODY
+                body = _Body(receive, limit, _length(scope))
                 await self.inner(scope, body.receive, answer.send)
         except RefusedError as error:
             if answer.is_begun:
@@ -280,10 +281,6 @@ class _Body:
             if self._read > self._most:
                 raise RefusedError(413, f"more than {self._most} bytes")
         return message
-
-
-def _limit(scope: MutableMapping[str, Any]) -> int:
-    return MAX_UPLOAD if scope["path"].startswith(UPLOADS) else MAX_BODY
 
 
 def _length(scope: MutableMapping[str, Any]) -> int | None:

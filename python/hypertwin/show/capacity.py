@@ -83,11 +83,15 @@ def view(found: Capacity) -> v.View:
                 text="Figures after failures leave out the largest hosts: by cores x clock for CPU, by memory, and by"
                 " cores for vCPUs per core.",
             ),
-            *v.section("room", "VMs remaining", _room(everything)),
+            *v.section(
+                "room",
+                "VMs remaining",
+                v.listing("room", "VMs remaining after host failures", [_left(name, of) for name, of in everything]),
+            ),
             *v.section(
                 "failover",
                 "Failover",
-                _failover(named),
+                v.listing("failover", "Failover by cluster", [_restarts(name, of["ha"]) for name, of in named]),
                 text="HA can restart VMs by reservation and still miss their demand.",
             ),
             *_storage(found, everything),
@@ -256,10 +260,6 @@ def _sized(vm: Size | Restartable) -> str:
     return f"{number(vm['vcpus'])} x {number(vm['memory_gib'])} GiB"
 
 
-def _room(everything: Sequence[Summed]) -> list[v.Block]:
-    return [*v.listing("room", "VMs remaining after host failures", [_left(name, of) for name, of in everything])]
-
-
 def _left(cluster: str, of: Cluster | Total) -> v.Cells:
     left, stored, restart = of["vms_remaining"], of["storage"], cast(Any, of).get("largest_restartable_vm")
     by: Mapping[str, Any] = cast(Any, left) or {}
@@ -293,10 +293,6 @@ def _left(cluster: str, of: Cluster | Total) -> v.Cells:
         (v.figures("provisioned", "provisioned", "%", secondary=True), stored and stored["provisioned_pct"]),
         (v.figures("licences", "licence cores"), of["licence_cores"]),
     ]
-
-
-def _failover(named: Sequence[Named]) -> list[v.Block]:
-    return [*v.listing("failover", "Failover by cluster", [_restarts(name, of["ha"]) for name, of in named])]
 
 
 def _restarts(cluster: str, ha: Ha) -> v.Cells:

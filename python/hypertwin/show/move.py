@@ -113,6 +113,7 @@ def _downtimes(found: Move) -> list[str]:
 def view(found: Move) -> v.View:
     """Return the view of a move."""
     arrival = found["arrival"]
+    written: list[v.Block] = [{"type": "text", "name": name, "text": text} for name, text in found["texts"].items()]
     return {
         "title": f"{found['scenario']} to {found['asked']['title']}",
         "answer": answer(found),
@@ -134,7 +135,7 @@ def view(found: Move) -> v.View:
             *v.section("work", "Work of people", beside.work(found), text=beside.WORK),
             *move_target.sections(arrival, labels(found)),
             *v.section("vms", "VMs", _vms(found)),
-            *v.section("texts", "Texts for tools", _texts(found), text=_TEXTS, closed=True, detail=True),
+            *v.section("texts", "Texts for tools", written, text=_TEXTS, closed=True, detail=True),
             *v.section("findings", "Findings", _findings(found), closed=True, detail=True),
             *v.section("settings", "Settings on the target", _settings(found), closed=True, detail=True),
         ],
@@ -323,10 +324,6 @@ def _vm(vm: MovedVm) -> v.Cells:
 
 
 _TEXTS = "Replace the placeholders in capital letters, and read each line before you run it."
-
-
-def _texts(found: Move) -> list[v.Block]:
-    return [{"type": "text", "name": name, "text": text} for name, text in found["texts"].items()]
 
 
 def _findings(found: Move) -> Sequence[v.Block]:

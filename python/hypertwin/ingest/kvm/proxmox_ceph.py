@@ -142,7 +142,8 @@ def read(answers: Answers, source: Source, vms: Sequence[Vm]) -> Found:
     if len(classes) > 1 and not rules:
         found.notes.missing("nodes/NODE/ceph/crush", "device classes of Ceph pools (assumed: all pools use all)")
     used = _bytes_of_vms(storages, vms)
-    shown = [pool for pool in pools if pool.name in used] or [_largest(pools)]
+    largest = max(pools, key=lambda pool: (pool.is_rbd, pool.raw_bytes or 0, pool.name))
+    shown = [pool for pool in pools if pool.name in used] or [largest]
     of_pool = {pool.name: _classes(pool, rules, classes) for pool in pools}
     parts = _parts([of_pool[pool.name] & sizes.keys() for pool in shown])
     homes = {pool.name: _home(of_pool[pool.name], parts, sizes) for pool in pools}
@@ -400,11 +401,6 @@ def _home(classes: frozenset[str], parts: Sequence[frozenset[str]], sizes: Mappi
     return best if best is not None and best & classes else None
 
 
-def _largest(pools: Sequence[_Pool]) -> _Pool:
-    """Return the pool with the most data, block storage first."""
-    return max(pools, key=lambda pool: (pool.is_rbd, pool.raw_bytes or 0, pool.name))
-
-
 def _bytes_of_vms(storages: Sequence[_Storage], vms: Sequence[Vm]) -> dict[str, int]:
     """Return the bytes of virtual disks on each pool that a storage is on."""
     pools = {storage.name: storage.pool for storage in storages}
@@ -450,7 +446,8 @@ def _health(answers: Answers, osds: Sequence[_Osd], found: Found) -> None:
     for osd in osds:
         if not osd.is_up:
             found.notes.of("OSD", f"osd.{osd.number}", "down: imported as up; simulate its failure with failures")
-    flags = {json_fields.name(each) for each in json_fields.objects(answers.get("cluster/ceph/flags")) if _is_set(each)}
+    listed = json_fields.objects(answers.get("cluster/ceph/flags"))
+    flags = {json_fields.name(each) for each in listed if json_fields.flag(each.get("value"))}
     for answer in _of_nodes(answers, "osd"):
         flags |= set(json_fields.text(json_fields.below(answer).get("flags"))[:4096].split(","))
     if known := [flag for flag in _FLAGS if flag in flags]:
@@ -466,7 +463,3 @@ def _health(answers: Answers, osds: Sequence[_Osd], found: Found) -> None:
             found.notes.assumed(text, "Ceph health")
         if state:
             return
-
-
-def _is_set(flag: Fields) -> bool:
-    return json_fields.flag(flag.get("value"))

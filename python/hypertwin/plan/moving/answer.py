@@ -201,6 +201,8 @@ class _Request:
         times = None if self.dates is None else calendar.dates(list(map(_needs, planned)), self.dates)
         vms = self._vms(planned)
         told = [_wave(each, times) for each in planned]
+        days = self.options.acceptance
+        acceptance = f"{days} days" if days is not None else "{} to {} days".format(*rollback.ACCEPTANCE_DAYS)
         found: documents.Move = {
             "version": _core.version(),
             "scenario": self.present.scenario.name,
@@ -224,7 +226,7 @@ class _Request:
             "effort": effort.work(vm["effort"] for vm in vms),
             "overlap": self._overlap(planned, times),
             "texts": texts.texts(self.to, told, vms, self.present.scenario.inventory.rules)
-            | {rollback.FILE: rollback.text(self.to, told, vms, _acceptance(self.options.acceptance))},
+            | {rollback.FILE: rollback.text(self.to, told, vms, acceptance)},
             "halving": [transfer.REMEDIES[kind] for kind in dict.fromkeys(each.kind for each in halving.steps)]
             if halving.halved
             else [],
@@ -426,10 +428,6 @@ def _rate(path: str, given: str | None) -> float | None:
         return _core.bandwidth_bytes_per_s(given)
     except ValueError as error:
         fail("bad-quantity", path, given, str(error), "write a rate with its unit, such as 10 Gb/s or 800 MB/s")
-
-
-def _acceptance(days: int | None) -> str:
-    return f"{days} days" if days is not None else "{} to {} days".format(*rollback.ACCEPTANCE_DAYS)
 
 
 def _start(given: str) -> datetime:

@@ -161,7 +161,8 @@ def dates(waves: Sequence[Needs], calendar: Calendar) -> Dates:
     windows = tuple(calendar.occurrences())
     slow = _ends(waves, calendar, windows, "high")
     placed = [wave for wave, (begin, _) in zip(waves, slow, strict=True) if begin]
-    earliest, expected, latest = (_last_end(placed, calendar, windows, end) for end in ("low", "value", "high"))
+    ends = [_ends(placed, calendar, windows, end) for end in ("low", "value", "high")]
+    earliest, expected, latest = (max((at for _, at in each if at), default=None) for each in ends)
     found = tuple(_appointment(wave, *at, calendar) for wave, at in zip(waves, slow, strict=True))
     return Dates(found, earliest, expected, latest, tuple(each.name for each in found if each.begin is None))
 
@@ -176,10 +177,6 @@ def _appointment(wave: Needs, begin: datetime | None, latest: datetime | None, c
 
 Occurrences = Sequence[tuple[datetime, datetime]]
 """Windows with dates, in order."""
-
-
-def _last_end(waves: Sequence[Needs], calendar: Calendar, windows: Occurrences, end: str) -> datetime | None:
-    return max((at for _, at in _ends(waves, calendar, windows, end) if at), default=None)
 
 
 def _ends(

@@ -8,7 +8,6 @@ present hosts, by day. Purchases are no cost of an overlap, and prices of the ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from hypertwin.cost import years
 from hypertwin.cost.estate import Estate
@@ -45,12 +44,8 @@ def _days(dates: Dates, accepted: tuple[int, int]) -> Range | None:
     ends = (dates.earliest_end, dates.end, dates.latest_end)
     if dates.unplaced or not begins or None in ends:
         return None
-    low, value, high = (_between(min(begins), end) for end in ends if end is not None)
+    low, value, high = ((end - min(begins)).total_seconds() / DAY_S for end in ends if end is not None)
     return {"low": low + accepted[0], "value": value + sum(accepted) / 2, "high": high + accepted[1]}
-
-
-def _between(begin: datetime, end: datetime) -> float:
-    return (end - begin).total_seconds() / DAY_S
 
 
 def _side(hosts: Sequence[Host]) -> Side:

@@ -201,7 +201,8 @@ class _Plan:
         kept, moved, steps = tuple(names[reinstalled:]), tuple[str, ...](), list[Step]()
         short = next((number for number in range(reinstalled) if not self._has_room(number)), None)
         if short is not None:
-            return Rolling(self.loans, self._reason(short, self._volume_left(short)), (), kept)
+            stay = len(self.order) + len(self.stay) - self._most_by_volume(self._there(short), (), self.order)
+            return Rolling(self.loans, self._reason(short, stay), (), kept)
         for number in range(reinstalled):
             tell(f"{names[number]}, host {number + 1} of {reinstalled}")
             last, moved = moved, self._moved(number, moved)
@@ -270,10 +271,6 @@ class _Plan:
         room = _room(self.source, left, self.failures) + _room(self.target, self._there(number), self.failures)
         everything = self._sizes([*self.order, *self.stay]).sum(axis=0)
         return bool((everything <= room * (1 + 1e-9)).all()) and self.source.can_fit(left, self.stay, self.failures)
-
-    def _volume_left(self, number: int) -> int:
-        """Return how many VMs stay at least before a step, from sums of sizes."""
-        return len(self.order) + len(self.stay) - self._most_by_volume(self._there(number), (), self.order)
 
     def _reason(self, number: int, staying: int) -> str:
         hosts = self.source.hosts

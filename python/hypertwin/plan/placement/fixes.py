@@ -97,12 +97,7 @@ def fixes(
             if helps:
                 break  # what follows is more of the same
     good = [remedy for remedy in tried if remedy["works"]]
-    return good or _last_of_each(tried)
-
-
-def _last_of_each(tried: Sequence[documents.Fix]) -> list[documents.Fix]:
-    """Return the largest change of each kind that was tried."""
-    return list({remedy["kind"]: remedy for remedy in tried}.values())
+    return good or list({remedy["kind"]: remedy for remedy in tried}.values())  # the largest change of each kind
 
 
 def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) -> Iterator[_Lost]:

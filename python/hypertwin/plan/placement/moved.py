@@ -46,7 +46,8 @@ def moved(
     """
     wanted = {vm.name: hosts.get(vm.name, vm.host) for vm in scenario.inventory.vms}
     old = {vm.name: vm for vm in scenario.inventory.vms}
-    pinned = {old[name].group for name in hosts if name in old and _is_elsewhere(scenario, old[name], hosts[name])}
+    moving = [old[name] for name, host in hosts.items() if name in old and old[name].host != host]
+    pinned = {vm.group for vm in moving if vm.group in scenario.data["vms"]}
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     while True:
         text = head + to_yaml(_written(scenario, pinned, wanted, new))
@@ -58,10 +59,6 @@ def moved(
         pinned |= astray
     _check(scenario, made, wanted, new)
     return text, made
-
-
-def _is_elsewhere(scenario: Scenario, vm: Vm, host: str) -> bool:
-    return vm.host != host and vm.group in scenario.data["vms"]
 
 
 def _written(
