@@ -10,10 +10,12 @@ import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from hypertwin.errors import SourceError, UnreachableError
 from hypertwin.ingest import address as addresses
@@ -21,6 +23,9 @@ from hypertwin.ingest import outside, tls
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.tls import PinnedConnection, Trust
+
+Part = TypeVar("Part")
+Answer = TypeVar("Answer")
 
 TIMEOUT_S = 30.0
 """Maximum seconds without a byte from the server."""
@@ -142,6 +147,16 @@ class Client:
                 return status, data
             self.stopped.wait(min(2.0**attempt if wait_s is None else wait_s, MAX_WAIT_S))
         raise AssertionError
+
+    @contextmanager
+    def in_parallel(self, ask: Callable[[Part], Answer], parts: Iterable[Part]) -> Iterator[Iterator[Answer]]:
+        """Provide the answer to each part, several at a time. An error in the block ends all threads."""
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            try:
+                yield pool.map(ask, parts)
+            except BaseException:
+                self.stopped.set()
+                raise
 
     def close(self) -> None:
         """Close the connections of all threads."""

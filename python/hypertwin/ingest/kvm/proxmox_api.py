@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 from urllib.parse import urlencode
@@ -170,13 +169,9 @@ class _Collection:
                 continue
             jobs.append((name, guests.get(name, [])))
         self._add_ceph(found, [node for node, _ in jobs])
-        with ThreadPoolExecutor(http_json.CONNECTIONS) as pool:
-            try:
-                for of_node in pool.map(lambda job: self._of_node(*job), jobs):
-                    found |= of_node
-            except BaseException:
-                self.server.stopped.set()
-                raise
+        with self.server.in_parallel(lambda job: self._of_node(*job), jobs) as answers:
+            for of_node in answers:
+                found |= of_node
         return found
 
     def _add_ceph(self, found: dict[str, Any], nodes: Sequence[str]) -> None:

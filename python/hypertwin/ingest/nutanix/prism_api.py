@@ -16,7 +16,6 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -242,17 +241,11 @@ class _Collection:
         """Store the statistics of hosts, several at a time."""
         hosts = [(uuid, text(each.get("cluster_uuid"))) for uuid, each in self.found.own_hosts().items()]
         asked = [host for host in hosts if all(map(_ID.fullmatch, host))]
-        with ThreadPoolExecutor(http_json.CONNECTIONS) as pool:
-            try:
-                for uuid, answer in zip(
-                    (uuid for uuid, _ in asked), pool.map(lambda host: self._of_host(*host), asked), strict=True
-                ):
-                    if answer is not None:
-                        answer["data"] = {**below(answer, "data"), "extId": uuid}
-                        prism.take(answer, str(self.server.address), self.found)
-            except BaseException:
-                self.server.stopped.set()
-                raise
+        with self.server.in_parallel(lambda host: self._of_host(*host), asked) as answers:
+            for (uuid, _), answer in zip(asked, answers, strict=True):
+                if answer is not None:
+                    answer["data"] = {**below(answer, "data"), "extId": uuid}
+                    prism.take(answer, str(self.server.address), self.found)
 
     def _of_host(self, uuid: str, cluster: str) -> dict[str, Any] | None:
         """Return the statistics of a host, of all metrics if the release has no others."""
