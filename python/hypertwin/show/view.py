@@ -436,9 +436,20 @@ class View(TypedDict):
     """Default tables of a terminal, by `id`. If absent, the first two tables are shown."""
 
 
+def _given(**of: Any) -> Any:
+    """Return the entries that are not None."""
+    return {key: each for key, each in of.items() if each is not None}
+
+
+def _toned(tone: Tone) -> Tone | None:
+    return None if tone == "plain" else tone
+
+
 def _column(kind: str, key: str, name: str, unit: str, text: str, secondary: bool) -> Column:
-    more = {"unit": unit, "text": text, "secondary": secondary}
-    return cast(Column, {"key": key, "name": name, "kind": kind} | {key: each for key, each in more.items() if each})
+    made: Column = _given(
+        key=key, name=name, kind=kind, unit=unit or None, text=text or None, secondary=secondary or None
+    )
+    return made
 
 
 def words(key: str, name: str, *, text: str = "", secondary: bool = False) -> Column:
@@ -502,17 +513,9 @@ def axis(
     categories: Sequence[str] = (),
 ) -> Axis:
     """Return an axis. With `categories`, these are its positions."""
-    made: Axis = {"name": name}
-    if unit:
-        made["unit"] = unit
-    if begin is not None:
-        made["from"] = begin
-    if end is not None:
-        made["to"] = end
-    if scale != "linear":
-        made["scale"] = scale
-    if categories:
-        made |= {"scale": "category", "categories": categories}
+    kind = "category" if categories else None if scale == "linear" else scale
+    ends = {"from": begin, "to": end}
+    made: Axis = _given(name=name, unit=unit or None, **ends, scale=kind, categories=categories or None)
     return made
 
 
@@ -525,7 +528,7 @@ def charts(drawn: Sequence[Chart], *, wide: bool = False) -> list[Charts]:
 
 def items(texts: Iterable[str], tone: Tone = "plain") -> list[Listed]:
     """Return sentences as a list, the only block of a list, or an empty list without sentences."""
-    listed: list[Item] = [{"text": text} if tone == "plain" else {"text": text, "tone": tone} for text in texts]
+    listed: list[Item] = [_given(text=text, tone=_toned(tone)) for text in texts]
     return [{"type": "list", "items": listed}] if listed else []
 
 
@@ -539,21 +542,9 @@ def section(
     detail: bool = False,
 ) -> list[Section]:
     """Return a section as the only element of a list, or an empty list without blocks."""
-    made: Section = {"id": name, "heading": heading, "blocks": [block for some in blocks for block in some]}
-    if text:
-        made["text"] = text
-    _fold(made, badge, closed, detail)
-    return [made] if made["blocks"] else []
-
-
-def _fold(made: Section | Group, badge: Badge | None, closed: bool | None, detail: bool) -> None:
-    """Set the display options of a heading that differ from the defaults."""
-    if badge is not None:
-        made["badge"] = badge
-    if closed is not None:
-        made["closed"] = closed
-    if detail:
-        made["detail"] = True
+    listed = [block for some in blocks for block in some]
+    more = {"text": text or None, "badge": badge, "closed": closed, "detail": detail or None}
+    return [_given(id=name, heading=heading, blocks=listed, **more)] if listed else []
 
 
 def tabular(title: str, *blocks: Sequence[Block], answer: str = "", assumptions: Sequence[str] = ()) -> View:
@@ -585,15 +576,9 @@ def figure(
     """Return a number with its tone, text, half-width and ends of its 80% interval, or None without any of these."""
     if value is None and not text:
         return None
+    low, high = ends or (None, None)
     made: Figure = {"value": value}
-    if tone != "plain":
-        made["tone"] = tone
-    if text:
-        made["text"] = text
-    if half_width is not None:
-        made["half_width"] = half_width
-    if ends is not None:
-        made["low"], made["high"] = ends
+    made |= _given(tone=_toned(tone), text=text or None, half_width=half_width, low=low, high=high)
     return made
 
 
@@ -619,11 +604,7 @@ def shift(now: float | None, then: float | None, tone: Tone = "plain") -> Figure
 
 def card(name: str, value: str, remark: str = "", tone: Tone = "plain") -> Card:
     """Return a key figure."""
-    made: Card = {"name": name, "value": value}
-    if remark:
-        made["remark"] = remark
-    if tone != "plain":
-        made["tone"] = tone
+    made: Card = _given(name=name, value=value, remark=remark or None, tone=_toned(tone))
     return made
 
 
@@ -651,9 +632,9 @@ def group(
     heading: str, *blocks: Sequence[Block], badge: Badge | None = None, closed: bool | None = None, detail: bool = False
 ) -> list[Block]:
     """Return blocks under a separate heading, as the only element of a list, or an empty list without blocks."""
-    made: Group = {"type": "group", "heading": heading, "blocks": [block for some in blocks for block in some]}
-    _fold(made, badge, closed, detail)
-    return [made] if made["blocks"] else []
+    listed = [block for some in blocks for block in some]
+    more = {"badge": badge, "closed": closed, "detail": detail or None}
+    return [_given(type="group", heading=heading, blocks=listed, **more)] if listed else []
 
 
 def blocks_of(view: View) -> Iterable[Block]:
