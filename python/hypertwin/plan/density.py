@@ -706,26 +706,19 @@ class Survival:
         return ""
 
 
+@dataclass
 class Measure:
-    """Simulation of counts, each once, with as many replications as a decision needs."""
+    """Simulation of counts of a VM group, each once, with as many replications as a decision needs."""
 
-    def __init__(
-        self,
-        base: Scenario,
-        vm: str,
-        objectives: tuple[Objective, ...],
-        *,
-        without: Mapping[str, HostMemory],
-        memory_overcommit: float,
-        survival: Survival,
-        replications: int,
-        progress: LabelledProgress | None = None,
-    ) -> None:
-        """Prepare counts of the group `vm`. `without` is the configured memory of hosts without this group."""
-        self.base, self.vm, self.objectives = base, vm, objectives
-        self.without, self.memory_overcommit, self.survival = without, memory_overcommit, survival
-        self.replications = replications
-        self.progress = progress
+    base: Scenario
+    vm: str
+    objectives: tuple[Objective, ...]
+    without: Mapping[str, HostMemory]
+    """Configured memory of hosts without this group."""
+    memory_overcommit: float
+    survival: Survival
+    replications: int
+    progress: LabelledProgress | None = None
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
         """Yield each count with its results. Raises RunError if a run fails for another reason than overload."""
