@@ -135,18 +135,13 @@ def _measured(idle: float | None, full: float | None, shapes: Sequence[Server], 
             _Range(full * share.low, full * share.mid, full * share.high) if idle is None else _Range(idle, idle, idle)
         )
         fulls = _Range(full, full, full)
-        basis = f"Measured: {full:g} W at full load"
     else:
         assert idle is not None
         idles = _Range(idle, idle, idle)
         fulls = _Range(idle / share.high, idle / share.mid, idle / share.low)
-        basis = f"Measured: {idle:g} W at idle"
-    if idle is not None and full is not None:
-        basis = f"Measured: {idle:g} W at idle, {full:g} W at full load"
-    missing = ""
-    if idle is None or full is None:
-        missing = f" {_idle_text(share, alike)}"
-    text = f"{basis}.{missing} {_shape_text(shapes)}"
+    given = [f"{watts:g} W at {load}" for watts, load in ((idle, "idle"), (full, "full load")) if watts is not None]
+    missing = f" {_idle_text(share, alike)}" if len(given) == 1 else ""
+    text = f"Measured: {', '.join(given)}.{missing} {_shape_text(shapes)}"
     return _power("measured", text, table.CURVES_SOURCE, idles, fulls, shapes)
 
 
@@ -159,10 +154,7 @@ def _published(cpu: str, servers: Sequence[Server], shapes: Sequence[Server], so
     )
     source = table.CURVES_SOURCE if all(len(server.watts) == POINTS for server in servers) else table.PAIRS_SOURCE
     idles, fulls = (_at_least(own, spread) for own, spread in zip((idles, fulls), _spread_of_servers(), strict=True))
-    memory = statistics.median(server.memory_gib for server in servers)
-    return _sized(
-        "published", f"{text} {_shape_text(shapes)} {TUNED}", source, idles, fulls, shapes, sockets, memory_gib - memory
-    )
+    return _sized("published", text, source, idles, fulls, shapes, servers, sockets, memory_gib)
 
 
 def _by_tdp(
@@ -176,10 +168,9 @@ def _by_tdp(
     text = (
         f"No SPECpower result for {cpu or 'the CPU'} here. Its thermal design power is 2 × {tdp:g} W."
         f" Full load is {over.mid:.2f} times that power ({over.low:.2f} to {over.high:.2f} over other CPUs)."
-        f" {_idle_text(share, alike)} {_shape_text(shapes)} {TUNED}"
+        f" {_idle_text(share, alike)}"
     )
-    memory = statistics.median(server.memory_gib for server in alike)
-    return _sized("generation", text, table.PAIRS_SOURCE, idles, fulls, shapes, sockets, memory_gib - memory)
+    return _sized("generation", text, table.PAIRS_SOURCE, idles, fulls, shapes, alike, sockets, memory_gib)
 
 
 def _by_generation(cpu: str, kin: Sequence[Server], shapes: Sequence[Server], sockets: int, memory_gib: float) -> Power:
@@ -189,10 +180,9 @@ def _by_generation(cpu: str, kin: Sequence[Server], shapes: Sequence[Server], so
     text = (
         f"No SPECpower result and no thermal design power of {cpu} here. Servers of its generation,"
         f" {names.generation(cpu)}, with two sockets: median of {_results(kin)}, full load is {fulls.mid:.0f} W"
-        f" ({fulls.low:.0f} to {fulls.high:.0f}), idle {idles.mid:.0f} W. {_shape_text(shapes)} {TUNED}"
+        f" ({fulls.low:.0f} to {fulls.high:.0f}), idle {idles.mid:.0f} W."
     )
-    memory = statistics.median(server.memory_gib for server in kin)
-    return _sized("generation", text, table.PAIRS_SOURCE, idles, fulls, shapes, sockets, memory_gib - memory)
+    return _sized("generation", text, table.PAIRS_SOURCE, idles, fulls, shapes, kin, sockets, memory_gib)
 
 
 def _sized(
@@ -202,10 +192,12 @@ def _sized(
     idles: _Range,
     fulls: _Range,
     shapes: Sequence[Server],
+    alike: Sequence[Server],
     sockets: int,
-    more_memory_gib: float,
+    memory_gib: float,
 ) -> Power:
-    """Return the power with other sockets and more memory than published servers have."""
+    """Return the power with other sockets and more memory than the published servers `alike` have."""
+    text += f" {_shape_text(shapes)} {TUNED}"
     if sockets == 1:
         low, mid, high = ONE_SOCKET
         idles, fulls = (_times(each, low, mid, high) for each in (idles, fulls))
@@ -213,10 +205,11 @@ def _sized(
     elif sockets != 2:
         idles, fulls = (_times(each, *[sockets / 2] * 3) for each in (idles, fulls))
         text += f" {sockets} sockets are {sockets / 2:g} times two."
-    added = more_memory_gib * MEMORY_W_PER_GIB
+    more_gib = memory_gib - statistics.median(server.memory_gib for server in alike)
+    added = more_gib * MEMORY_W_PER_GIB
     if added >= 1:
         idles, fulls = (_Range(each.low, each.mid + added / 2, each.high + added) for each in (idles, fulls))
-        text += f" It has {more_memory_gib:.0f} GiB of memory more than published servers: 0 to {added:.0f} W."
+        text += f" It has {more_gib:.0f} GiB of memory more than published servers: 0 to {added:.0f} W."
     return _power(basis, text, source, idles, fulls, shapes)
 
 

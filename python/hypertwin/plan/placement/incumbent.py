@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.problem import Ints
@@ -16,41 +17,32 @@ Tell = Callable[[str], None]
 """Function called with the value and bound of the incumbent in words, whenever one of the two improves."""
 
 
+@dataclass
 class Incumbent:
     """Best placement of a search so far, with a lower bound of all placements."""
 
-    def __init__(
-        self,
-        value_of: Callable[[Ints], float],
-        bound: float,
-        words: str,
-        tell: Tell | None = None,
-        *,
-        factor: float = 1.0,
-        tolerance: float = 1.0,
-    ) -> None:
-        """Start without a placement.
-
-        `words` has places for value and bound, both multiplied by `factor`: `{} moves, at least {}`. A value within
-        `tolerance` times the bound is optimal.
-        """
-        self._value_of, self._words, self._tell = value_of, words, tell
-        self._factor, self._tolerance = factor, tolerance
-        self.bound = bound
-        self.place: Ints | None = None
-        self.value: float | None = None
-        self.is_interrupted = False
+    value_of: Callable[[Ints], float]
+    bound: float
+    words: str
+    """Sentence with places for value and bound, both multiplied by `factor`: `{} moves, at least {}`."""
+    tell: Tell | None = None
+    factor: float = 1.0
+    tolerance: float = 1.0
+    """Factor of the bound up to which a value is optimal."""
+    place: Ints | None = None
+    value: float | None = None
+    is_interrupted: bool = False
 
     @property
     def is_optimal(self) -> bool:
         """True if no placement can be better."""
-        return self.value is not None and self.value <= self.bound * self._tolerance
+        return self.value is not None and self.value <= self.bound * self.tolerance
 
     def offer(self, place: Ints | None) -> None:
         """Store a placement if it is better than the stored one."""
         if place is None:
             return
-        value = self._value_of(place)
+        value = self.value_of(place)
         if self.value is None or value < self.value:
             self.place, self.value = place, value
             self._print()
@@ -88,6 +80,6 @@ class Incumbent:
         )
 
     def _print(self) -> None:
-        if self._tell is not None:
-            value = "none yet" if self.value is None else f"{self._factor * self.value:.4g}"
-            self._tell(self._words.format(value, f"{self._factor * self.bound:.4g}"))
+        if self.tell is not None:
+            value = "none yet" if self.value is None else f"{self.factor * self.value:.4g}"
+            self.tell(self.words.format(value, f"{self.factor * self.bound:.4g}"))

@@ -146,7 +146,7 @@ class Judge:
         groups = {vm: group for vm, (group, _) in self._vms.items()}
         in_full = replications is not None
         self.simulated = Simulated(
-            self.objectives, groups, self.replications, in_full=in_full, by_host=not self.whole, progress=progress
+            self.objectives, groups, self.replications, in_full=in_full, is_by_host=not self.whole, progress=progress
         )
         self.groups_failures = not (self.whole or in_full) and all(map(grouped.is_rising, self.objectives))
         """True if states of a host after several failures are simulated as one."""

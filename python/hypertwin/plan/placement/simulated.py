@@ -56,30 +56,22 @@ class Runs:
     """Worse and better end of each figure with the twin's own error, by position of the objective and name."""
 
 
+@dataclass
 class Simulated:
     """Simulation of parts. Each part is a scenario as JSON."""
 
-    def __init__(
-        self,
-        objectives: Sequence[Objective],
-        groups: Mapping[str, str],
-        replications: int,
-        *,
-        in_full: bool,
-        by_host: bool,
-        progress: LabelledProgress | None = None,
-    ) -> None:
-        """Prepare the simulation. `groups` has the group of each VM.
-
-        With `in_full`, no part gets fewer than `replications` full runs.
-
-        With `by_host`, each part is a single host, and each VM is a group by itself.
-        """
-        self.objectives, self.groups, self.replications = objectives, groups, replications
-        self.in_full, self.is_by_host, self.progress = in_full, by_host, progress
-        self.count = 0
-        """Number of simulated parts, without parts from the cache."""
-        self._runs: dict[str, Runs] = {}
+    objectives: Sequence[Objective]
+    groups: Mapping[str, str]
+    """Group of each VM."""
+    replications: int
+    in_full: bool
+    """True if no part gets fewer than `replications` full runs."""
+    is_by_host: bool
+    """True if each part is a single host, and each VM is a group by itself."""
+    progress: LabelledProgress | None = None
+    count: int = 0
+    """Number of simulated parts, without parts from the cache."""
+    _runs: dict[str, Runs] = field(default_factory=dict)
 
     def simulate(self, parts: Sequence[str], undecided: Collection[str] = ()) -> None:
         """Get the figures of unknown parts from the cache, or simulate them.
