@@ -69,30 +69,9 @@ def _target(arrival: Arrival) -> Sequence[v.Block]:
     ]
     rows: list[v.Cells] = []
     for name, state in states:
-        if state is None:
-            continue
-        response = state["response"]
-        rows.append(
-            [
-                (v.words("state", "state"), name),
-                (
-                    v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
-                    worst(state["ready_pct"]),
-                ),
-                (v.figures("costop", "co-stop", "%"), worst(state["costop_pct"])),
-                (
-                    v.figures("response", "response p99", "ms", text="VM with the longest one."),
-                    worst(state["response_ms_p99"]),
-                ),
-                (v.figures("median", "median VM", "× now"), response["median"] if response else None),
-                (v.figures("p90", "90% of VMs at most", "× now"), response["p90"] if response else None),
-                (v.figures("slower", "slower VMs"), response["slower"] if response else None),
-                (
-                    v.words("slowest", "slowest VM"),
-                    f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else "",
-                ),
-            ]
-        )
+        if state is not None:
+            costop = (v.figures("costop", "co-stop", "%"), worst(state["costop_pct"]))
+            rows.append([(v.words("state", "state"), name), ready(state), costop, *response(state)])
     return v.listing("target", "Simulated figures before and after", rows)
 
 
@@ -266,3 +245,22 @@ def worst(found: Worst | None, limit: float | None = None) -> v.Cell:
     return v.figure(
         found["mean"], "bad" if is_bad else "plain", half_width=found["ci95"], ends=(found["low"], found["high"])
     )
+
+
+def ready(state: TwinState, limit: float | None = None) -> tuple[v.Column, v.Cell]:
+    """Return the ready time of the worst VM with its column, marked from a limit on."""
+    text = "Worst VM. In brackets: with the twin's own error."
+    return v.figures("ready", "ready", "%", text=text), worst(state["ready_pct"], limit)
+
+
+def response(state: TwinState, *, of_slower: str = "", secondary: bool = False) -> v.Cells:
+    """Return response times, also against now, with their columns. `secondary` is about the name of the slowest VM."""
+    found = state["response"]
+    slowest = f"{found['slowest']} (× {number(found['slowest_ratio'])})" if found else ""
+    return [
+        (v.figures("response", "response p99", "ms", text="VM with the longest one."), worst(state["response_ms_p99"])),
+        (v.figures("median", "median VM", "× now"), found["median"] if found else None),
+        (v.figures("p90", "90% of VMs at most", "× now"), found["p90"] if found else None),
+        (v.figures("slower", "slower VMs", text=of_slower), found["slower"] if found else None),
+        (v.words("slowest", "slowest VM", secondary=secondary), slowest),
+    ]

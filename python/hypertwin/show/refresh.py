@@ -10,6 +10,7 @@ from hypertwin.documents.cost import Costs, Line
 from hypertwin.documents.refresh import Candidate, Refresh, TwinState
 from hypertwin.metrics import bands
 from hypertwin.metrics.words import count, number, some
+from hypertwin.show import move_target
 from hypertwin.show import view as v
 from hypertwin.show.move_target import worst
 
@@ -376,23 +377,14 @@ def _twin(shown: Sequence[Candidate]) -> Sequence[v.Block]:
 
 
 def _state(each: Candidate, name: str, state: TwinState) -> v.Cells:
-    response, ready = state["response"], state["ready_pct"]
     of_slower = "VMs whose response p99 is more than a tenth longer than now."
-    slowest = f"{response['slowest']} (× {number(response['slowest_ratio'])})" if response else ""
     return [
         (v.words("name", "candidate"), each["name"]),
         (v.words("state", "state"), name),
-        (
-            v.figures("ready", "ready", "%", text="Worst VM. In brackets: with the twin's own error."),
-            worst(ready, READY),
-        ),
-        (v.words("vm", "worst VM", secondary=True), ready["vm"] if ready else ""),
+        move_target.ready(state, READY),
+        (v.words("vm", "worst VM", secondary=True), state["ready_pct"]["vm"] if state["ready_pct"] else ""),
         (v.figures("costop", "co-stop", "%", text="Worst VM."), worst(state["costop_pct"], COSTOP)),
-        (v.figures("response", "response p99", "ms", text="VM with the longest one."), worst(state["response_ms_p99"])),
-        (v.figures("median", "median VM", "× now"), response["median"] if response else None),
-        (v.figures("p90", "90% of VMs at most", "× now"), response["p90"] if response else None),
-        (v.figures("slower", "slower VMs", text=of_slower), response["slower"] if response else None),
-        (v.words("slowest", "slowest VM", secondary=True), slowest),
+        *move_target.response(state, of_slower=of_slower, secondary=True),
     ]
 
 
