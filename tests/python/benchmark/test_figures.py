@@ -17,60 +17,43 @@ from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target
 from hypertwin.documents.benchmark import PredictedFigure, Run, View
 
-BEFORE = """== time
-100.0
+SNAPSHOT = """== time
+{time}
 == stat
-cpu  1000 0 1000 8000 0 0 0 0 0 0
+cpu  {ticks} 0 0
 == cpus
 4
 == load
-0.50 0.1 0.1 1/100 123
+{load} 0.1 0.1 1/100 123
 == pressure-cpu
-some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000
+some avg10=0.00 avg60=0.00 avg300=0.00 total={pressure}
 == disks
-   8       0 sda 100 0 0 0 200 0 0 0 0 1000 0
-   8       1 sda1 100 0 0 0 200 0 0 0 0 9999 0
- 253       0 vda 0 0 0 0 0 0 0 0 0 0 0
+   8       0 sda {sda} 0
+   8       1 sda1 100 0 0 0 200 0 0 0 0 {sda1} 0
+ 253       0 vda 0 0 0 0 0 0 0 0 0 {vda} 0
 == space
 Filesystem 1024-blocks Used Available Capacity Mounted on
-/dev/sda1 1000 1 999 1% /
+/dev/sda1 1000 1 {free} 1% /
 == cgroup-vm1
-nr_periods 100
-nr_throttled 10
+nr_periods {periods}
+nr_throttled {throttled}
 throttled_time 5
-1000000000
+{used_ns}
 == cgroup-vm2
-usage_usec 0
+usage_usec {used_us}
 nr_periods 0
 nr_throttled 0
 """
-AFTER = """== time
-110.0
-== stat
-cpu  2000 0 2000 9000 500 0 0 500 0 0
-== cpus
-4
-== load
-3.50 0.1 0.1 1/100 123
-== pressure-cpu
-some avg10=0.00 avg60=0.00 avg300=0.00 total=6000000
-== disks
-   8       0 sda 1100 0 0 0 1200 0 0 0 0 8500 0
-   8       1 sda1 100 0 0 0 200 0 0 0 0 99999 0
- 253       0 vda 0 0 0 0 0 0 0 0 0 100 0
-== space
-Filesystem 1024-blocks Used Available Capacity Mounted on
-/dev/sda1 1000 1 500 1% /
-== cgroup-vm1
-nr_periods 200
-nr_throttled 90
-throttled_time 5
-6000000000
-== cgroup-vm2
-usage_usec 20000000
-nr_periods 0
-nr_throttled 0
-"""
+BEFORE = SNAPSHOT.format(
+    **{"time": 100.0, "ticks": "1000 0 1000 8000 0 0 0 0", "load": "0.50", "pressure": 1_000_000},
+    **{"sda": "100 0 0 0 200 0 0 0 0 1000", "sda1": 9999, "vda": 0, "free": 999},
+    **{"periods": 100, "throttled": 10, "used_ns": 1_000_000_000, "used_us": 0},
+)
+AFTER = SNAPSHOT.format(
+    **{"time": 110.0, "ticks": "2000 0 2000 9000 500 0 0 500", "load": "3.50", "pressure": 6_000_000},
+    **{"sda": "1100 0 0 0 1200 0 0 0 0 8500", "sda1": 99_999, "vda": 100, "free": 500},
+    **{"periods": 200, "throttled": 90, "used_ns": 6_000_000_000, "used_us": 20_000_000},
+)
 
 
 def test_counters_between_two_snapshots():
