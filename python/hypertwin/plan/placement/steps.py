@@ -225,7 +225,7 @@ class _Run:
             for first in range(0, len(item.vms), most):
                 some = item.vms[first : first + most]
                 for vm in some:
-                    self._arrive(vm, host)
+                    self._add(vm, host, 1)
                 self._close([_Done(vm, source, host, temporary, "out of the way" if temporary else "") for vm in some])
         self.pending = []
 
@@ -269,7 +269,7 @@ class _Run:
             if len(gone) == min(slots, len(bundle.vms)):
                 break
             if self._has_room([vm], bundle.target):
-                self._arrive(vm, bundle.target)
+                self._add(vm, bundle.target, 1)
                 gone.append(vm)
                 if bundle.source != NOWHERE:
                     self.slots[bundle.source] -= 1
@@ -298,17 +298,12 @@ class _Run:
                 return False
         return all(not self.there[rule].get(host, 0) for vm in vms for rule in self.apart[vm])
 
-    def _arrive(self, vm: int, host: int) -> None:
+    def _add(self, vm: int, host: int, change: Literal[1, -1]) -> None:
+        """Add a VM to the load and rules of a host, or remove it."""
         for resource, size in enumerate(self.sizes[vm]):
-            self.loads[host][resource] += size
+            self.loads[host][resource] += change * size
         for rule in self.apart[vm]:
-            self._count(rule, host, 1)
-
-    def _leave(self, vm: int, host: int) -> None:
-        for resource, size in enumerate(self.sizes[vm]):
-            self.loads[host][resource] -= size
-        for rule in self.apart[vm]:
-            self._count(rule, host, -1)
+            self._count(rule, host, change)
 
     def _close(self, done: list[_Done]) -> None:
         """End the current step."""
@@ -317,7 +312,7 @@ class _Run:
         self.fullest.append((fullest, min(MOST_PCT, 100 * float(full[fullest]))))
         for move in done:
             if move.source != NOWHERE:
-                self._leave(move.vm, move.source)
+                self._add(move.vm, move.source, -1)
             self.place[move.vm] = move.target
         self.steps.append(done)
 
@@ -424,15 +419,15 @@ class _Run:
                     continue
                 parkings.append(_Bundle(list(vms), blocked.target, host, temporary=True))
                 for vm in vms:
-                    self._arrive(vm, host)
-                    self._leave(vm, blocked.target)
+                    self._add(vm, host, 1)
+                    self._add(vm, blocked.target, -1)
                 if self._has_room(blocked.vms, blocked.target):
                     return parkings
         finally:
             for each in parkings:
                 for vm in each.vms:
-                    self._leave(vm, each.target)
-                    self._arrive(vm, each.source)
+                    self._add(vm, each.target, -1)
+                    self._add(vm, each.source, 1)
         return []
 
     def _roomiest(self, vms: Sequence[int], blocked: _Bundle) -> int | None:
