@@ -139,6 +139,13 @@ def test_an_error_at_one_node_ends_the_reading_of_all(tmp_path: Path) -> None:
     assert len(node.asked) < 100  # of over 2,000
 
 
+def test_an_interrupt_ends_all_threads() -> None:
+    server = proxmox_api.Server(*proxmox_api.read_address(f"proxmox://{TOKEN}@host"))
+    with pytest.raises(KeyboardInterrupt), server.in_parallel(lambda _: server.stopped.wait(3), range(9)):
+        raise KeyboardInterrupt
+    assert server.stopped.is_set()
+
+
 @pytest.mark.parametrize("status", [595, 596, 599])
 def test_a_node_that_does_not_answer_is_left_and_the_others_read(tmp_path: Path, status: int) -> None:
     with serving(dump(), tmp_path, refuses("nodes/pve1/", status=status)) as node:
