@@ -119,8 +119,8 @@ fn a_layer_of_its_own_costs_its_latency_on_every_io() {
     }
 }
 
-/// Each of the two messages of an exchange of 1 ms is exponential, so a read has an Erlang distribution of two stages. A
-/// write waits for the slower of its two other copies: 1.375 ms, beside the client's exchange.
+/// Each of the two messages of an exchange of 1 ms is exponential, so a read has an Erlang distribution of two stages.
+/// A write waits for the slower of its two other copies: 1.375 ms, beside the client's exchange.
 #[test]
 fn software_takes_its_time_once_for_a_read_and_for_the_slowest_copy_of_a_write() {
     let latency = |exchange: &str, copies: u32, read_pct: u32| {
