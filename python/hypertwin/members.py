@@ -599,6 +599,8 @@ class HypervisorFacts(Member):
     """Prefix of its version names: `esxi`, `linux` or `none`."""
     family_title: str
     """Its name in messages."""
+    product: str
+    """Its name in titles; in lower case `hypertwin init` takes it for the newest version."""
     virtualises: bool
     """True if there is a hypervisor, which divides the host among VMs and works for them."""
     reservations: bool

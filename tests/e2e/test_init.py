@@ -14,7 +14,7 @@ from hypertwin.scenario import loads, starter
 from hypertwin.scenario.starter import Storage
 
 SIZES = (1, 2, 3, 5, starter.MOST_HOSTS)
-KINDS = list(product(starter.NEWEST, Storage))
+KINDS = list(product(starter.newest(), Storage))
 
 
 def written(name: str, hosts: int, storage: Storage) -> str:
@@ -59,7 +59,7 @@ def test_every_combination_runs(name, hosts, storage):
     assert (db["iops"] > 0 and db["io_latency_ms"]["mean"] < 1) if storage != "none" else not db.get("io_latency_ms")
 
 
-@pytest.mark.parametrize("name", starter.NEWEST)
+@pytest.mark.parametrize("name", starter.newest())
 def test_the_largest_runs(name):
     scenario = loads(written(name, starter.MOST_HOSTS, Storage.pool), ["run.duration=1 s", "run.warmup=500 ms"])
     point = hypertwin.simulate(scenario, replications=1).to_dict()["points"][0]
@@ -71,7 +71,7 @@ def test_every_version_is_valid(name):
     assert loads(written(name, 2, Storage.none)).inventory.hosts[0].hypervisor == name
 
 
-@pytest.mark.parametrize("name", starter.NEWEST)
+@pytest.mark.parametrize("name", starter.newest())
 def test_what_the_comments_of_a_pool_offer_is_valid(name):
     text = written(name, 5, Storage.pool)
     for kind, redundancy in product(("mirrored-mesh", "chunk-store"), ("replicas-2", "replicas-3:2", "ec-3+2")):

@@ -17,7 +17,7 @@ from hypertwin.scenario import starter
 
 
 def _hypervisors() -> list[str]:
-    return [*starter.NEWEST, *filter(starter.hypervisor, language.hypervisors())]
+    return [*starter.newest(), *filter(starter.hypervisor, language.hypervisors())]
 
 
 def _hypervisor(name: str) -> str:
@@ -53,7 +53,7 @@ def command(
         typer.Option(
             metavar="NAME",
             parser=_hypervisor,
-            help="esxi or kvm, or a version such as esxi-7.0.",
+            help=f"{' or '.join(starter.newest())}, or a version such as esxi-7.0.",
         ),
         Offered(_hypervisors),
     ] = "esxi",

@@ -24,19 +24,16 @@ class Storage(enum.StrEnum):
 MOST_HOSTS = 100
 """Maximum number of hosts of a starter, which simulates in seconds. The largest cluster of vSphere has 96 hosts."""
 
-NEWEST = {"esxi": "esxi", "kvm": "linux"}
-"""Names for the newest hypervisor of a family."""
+
+def newest() -> dict[str, str]:
+    """Return the newest hypervisor of each family, by its product in lower case."""
+    return {each.product.lower(): each.name for each in language.hypervisors().values() if each.virtualises}
 
 
 def hypervisor(name: str) -> str | None:
-    """Return the hypervisor of this name, or the newest of a family in NEWEST.
-
-    The result is None if no hypervisor for VMs has the name.
-    """
-    known = {name: each for name, each in language.hypervisors().items() if each.family in NEWEST.values()}
-    if name in NEWEST:
-        return [each.name for each in known.values() if each.family == NEWEST[name]][-1]
-    return name if name in known else None
+    """Return the hypervisor of this name, or the newest of a product; None if no hypervisor for VMs has the name."""
+    known = {each.name: each.name for each in language.hypervisors().values() if each.virtualises}
+    return (known | newest()).get(name)
 
 
 def scenario_name(stem: str) -> str:
@@ -47,8 +44,8 @@ def scenario_name(stem: str) -> str:
 
 def text(hypervisor: str, hosts: int, storage: Storage, name: str, file: str) -> str:
     """Return the scenario. `hypervisor` is a name as in scenarios. The comments name `file`."""
-    is_esxi = language.hypervisors()[hypervisor].family == "esxi"
-    system = "ESXi" if is_esxi else "KVM"
+    facts = language.hypervisors()[hypervisor]
+    is_esxi, system = facts.family == "esxi", facts.product
     first = _names("host", hosts).partition(" ")[0]
     disks = {"none": "", "array": _DISKS.format("array: san"), "pool": _DISKS.format("storage: pool")}[storage]
     parts = [
@@ -62,7 +59,7 @@ def text(hypervisor: str, hosts: int, storage: Storage, name: str, file: str) ->
             webs=3 * hosts,
             first=first,
             disks=disks,
-            reservation=_RESERVATION if is_esxi else "",
+            reservation=_RESERVATION if facts.reservations else "",
         ),
         _WORKLOADS.format(delay=_DELAY["simulated" if disks else "not simulated"]),
     ]

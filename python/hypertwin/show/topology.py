@@ -24,6 +24,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin import language
 from hypertwin.documents.vnuma import Client, HostTopology, Layout
 from hypertwin.naming import counted
 
@@ -136,8 +137,11 @@ def facts(layout: Layout) -> str:
     """Return the host and the NUMA clients, in a line."""
     host = layout["host_topology"]
     threads = host["threads_per_core"]
+    title = layout["hypervisor"]
+    if of := language.hypervisors().get(title):
+        title = title.replace(f"{of.family}-", f"{of.family_title} ") if of.virtualises else of.product
     parts = (
-        layout["hypervisor"].replace("esxi-", "ESXi ").replace("linux-", "Linux ").replace("none", "no hypervisor"),
+        title,
         f"{counted(host['sockets'], 'socket')}{_divided(host)} × {counted(host['cores_per_node'], 'core')}"
         + (f" × {threads} threads" if threads > 1 else ""),
         f"{_size(host['memory_per_node_bytes'])} per node",

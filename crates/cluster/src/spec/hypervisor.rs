@@ -33,6 +33,8 @@ records! {
         pub family: &'static str,
         /// Its name in messages.
         pub family_title: &'static str,
+        /// Its name in titles; in lower case `hypertwin init` takes it for the newest version.
+        pub product: &'static str,
         /// True if there is a hypervisor, which divides the host among VMs and works for them.
         pub virtualises: bool,
         /// True if VMs can have a CPU reservation.
@@ -61,6 +63,7 @@ impl Family {
             Self::Esxi => &FamilyFacts {
                 family: "esxi",
                 family_title: "ESXi",
+                product: "ESXi",
                 virtualises: true,
                 reservations: true,
                 admission: true,
@@ -81,6 +84,7 @@ impl Family {
             Self::Linux => &FamilyFacts {
                 family: "linux",
                 family_title: "Linux",
+                product: "KVM",
                 virtualises: true,
                 reservations: false,
                 admission: false,
@@ -105,6 +109,7 @@ impl Family {
             Self::BareMetal => &FamilyFacts {
                 family: "none",
                 family_title: "a host without hypervisor",
+                product: "no hypervisor",
                 virtualises: false,
                 reservations: false,
                 admission: false,

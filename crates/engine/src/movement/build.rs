@@ -175,7 +175,7 @@ fn reserves(vm: &VmGroup, host: &HostGroup) -> f64 {
     };
     let has_balloon = vm.has_balloon(host.hypervisor.family());
     let policy = hypervisor::model(host.hypervisor).reclamation(host, has_balloon);
-    let overhead = policy.map_or(0.0, |policy| policy.overhead(vm));
+    let overhead = policy.map_or(0.0, |policy| (policy.overhead)(vm));
     own.bytes() as f64 + overhead.round()
 }
 

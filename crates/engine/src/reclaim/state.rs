@@ -79,7 +79,7 @@ impl Reclaim {
         if has_balloon && host.vms.iter().all(|&other| !self.vms[other].has_balloon) {
             host.policy = hypervisor::model(host_spec.hypervisor).reclamation(host_spec, true);
         }
-        let overhead = host.policy.as_ref().map_or(0.0, |policy| policy.overhead(spec));
+        let overhead = host.policy.as_ref().map_or(0.0, |policy| (policy.overhead)(spec));
         let tenant = &mut self.vms[vm];
         tenant.settle(now);
         host.settle(now);

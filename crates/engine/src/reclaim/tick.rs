@@ -201,7 +201,7 @@ impl Reclaim {
         let short = if needs { (aim - host.free()).max(0.0) } else { 0.0 };
         let need = short + (lacking - spare).max(0.0);
         let room = |vm: &Tenant| {
-            let over = if policy.by_shares() {
+            let over = if policy.by_shares {
                 vm.held() - vm.target
             } else {
                 vm.held()

@@ -1,6 +1,6 @@
 //! States of a host's memory, what is done in each, and what a VM claims.
 
-use hypertwin_cluster::{Bytes, Hypervisor, PageSharing};
+use hypertwin_cluster::{Bytes, PageSharing, VmGroup};
 
 /// How short a host's memory is. The names are ESXi's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,20 +57,20 @@ pub struct Threshold {
 }
 
 /// How a host deals with its memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Policy {
     /// From mild to severe; `High` has none.
-    pub(super) thresholds: Vec<Threshold>,
+    pub(crate) thresholds: Vec<Threshold>,
     /// Per level: what is done.
-    pub(super) actions: [Actions; 5],
+    pub(crate) actions: [Actions; 5],
     /// Free memory that is aimed at when pages are taken away, in bytes.
     pub goal: f64,
     /// Free memory at which balloons neither grow nor shrink, in bytes.
     pub balloon_goal: f64,
     /// What an idle page costs, where an active one costs 1; 1 where all cost the same.
-    pub(super) idle_cost: f64,
+    pub(crate) idle_cost: f64,
     /// Whether shares decide who may keep how much, or which pages were used least recently.
-    pub(super) by_shares: bool,
+    pub by_shares: bool,
     /// Whether idle pages go before active ones, because the host knows which are in use.
     pub idle_first: bool,
     /// Whether a VM is killed when nothing else helps.
@@ -85,7 +85,8 @@ pub struct Policy {
     pub balloon_most: f64,
     /// See [`hypertwin_cluster::Reclamation`].
     pub compressed_most: f64,
-    pub(super) esxi: Option<Hypervisor>,
+    /// Memory that the host needs for a VM beside the VM's own, in bytes.
+    pub overhead: fn(&VmGroup) -> f64,
 }
 
 /// How many pages of 4 KiB are shared in a second.
@@ -146,11 +147,6 @@ impl Policy {
     /// What is done at a level.
     pub fn actions(&self, level: Level) -> Actions {
         self.actions[level as usize]
-    }
-
-    /// Whether shares decide who gives memory back.
-    pub fn by_shares(&self) -> bool {
-        self.by_shares
     }
 }
 

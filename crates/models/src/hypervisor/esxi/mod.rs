@@ -1,6 +1,7 @@
 //! VMware ESXi: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA, `storage.rs` its controllers and paths,
-//! `migration.rs` its defaults of live migration.
+//! `migration.rs` its defaults of live migration, `memory.rs` its memory.
 
+mod memory;
 mod migration;
 pub mod scheduler;
 mod storage;
@@ -9,7 +10,7 @@ pub mod vnuma;
 use super::interface::HypervisorModel;
 use crate::migration::Settings;
 use crate::numa;
-use crate::reclamation::{self, Policy};
+use crate::reclamation::Policy;
 use crate::scheduler::CpuScheduler;
 use crate::storage::protocol::ProtocolCost;
 use crate::storage::virtual_controller::{Cycles, HeedsRate, IoThreads, queues};
@@ -114,6 +115,6 @@ impl HypervisorModel for Esxi {
     }
 
     fn reclamation(&self, host: &HostGroup, _has_balloons: bool) -> Option<Policy> {
-        Some(reclamation::esxi::policy(host))
+        Some(memory::policy(host))
     }
 }

@@ -1,10 +1,11 @@
 //! Linux with KVM: `scheduler.rs` its CPU scheduler, with `balance.rs` (where tasks go), `domains.rs` and
 //! `load_average.rs`; `vnuma.rs` its virtual NUMA; `storage.rs` its controllers and protocols; `migration.rs` the
-//! defaults of live migration.
+//! defaults of live migration; `memory.rs` its memory.
 
 mod balance;
 mod domains;
 mod load_average;
+mod memory;
 pub(super) mod migration;
 pub mod scheduler;
 pub(super) mod storage;
@@ -12,7 +13,7 @@ pub mod vnuma;
 
 use super::interface::HypervisorModel;
 use crate::migration::Settings;
-use crate::reclamation::{self, Policy};
+use crate::reclamation::Policy;
 use crate::scheduler::CpuScheduler;
 use crate::storage::protocol::ProtocolCost;
 use crate::storage::virtual_controller::{Cycles, IoThreads};
@@ -77,6 +78,6 @@ impl HypervisorModel for Linux {
     }
 
     fn reclamation(&self, host: &HostGroup, has_balloons: bool) -> Option<Policy> {
-        Some(reclamation::linux::policy(host, has_balloons))
+        Some(memory::policy(host, has_balloons))
     }
 }

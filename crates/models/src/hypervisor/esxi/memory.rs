@@ -15,9 +15,8 @@
 //! and takes as much back. 1,024 pages of each VM are shared per second (`Mem.ShareRateMax`). Overhead is interpolated
 //! on planes between the published sizes, extrapolated from the last ones, and the same from 5.0 on.
 
-use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
+use crate::reclamation::{Actions, Level, Policy, ShareRate, Threshold, part};
 use hypertwin_cluster::{Bytes, HostGroup, Hypervisor, PageSharing};
-use hypertwin_sharing::{Claim, proportional_share};
 
 const GIB: f64 = (1 << 30) as f64;
 const MIB: f64 = (1 << 20) as f64;
@@ -118,19 +117,11 @@ pub fn policy(host: &HostGroup) -> Policy {
             true => options.compressed_most_pct / 100.0,
             false => 0.0,
         },
-        esxi: Some(version),
+        overhead: match version >= Hypervisor::Esxi50 {
+            true => |vm| overhead(Hypervisor::Esxi50, vm.memory, vm.vcpus),
+            false => |vm| overhead(Hypervisor::Esxi40, vm.memory, vm.vcpus),
+        },
     }
-}
-
-/// Memory of `available` bytes that each VM keeps if an idle page costs `idle_cost` times as much as an active one.
-pub fn targets(available: f64, tenants: &[Tenant], idle_cost: f64) -> Vec<f64> {
-    let claim = |tenant: &Tenant| {
-        let cost = tenant.active + idle_cost * (1.0 - tenant.active);
-        let most = tenant.most();
-        Claim::new(tenant.shares / cost, most).reserved(tenant.reservation.min(most))
-    };
-    let claims: Vec<Claim> = tenants.iter().map(claim).collect();
-    proportional_share(available, &claims)
 }
 
 /// Overhead in MB by memory in MB (rows) and vCPUs (columns), for 6.5 and 6.7; NaN where nothing is published.
@@ -187,8 +178,7 @@ fn line(points: &[(f64, f64)], x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{GIB, MIB, min_free, overhead, policy};
-    use crate::reclamation::policy::tests::host;
-    use crate::reclamation::{Level, Tenant};
+    use crate::reclamation::{Level, Tenant, policy::tests::host};
     use hypertwin_cluster::{Bytes, Hypervisor};
 
     fn gib(count: u64) -> Bytes {

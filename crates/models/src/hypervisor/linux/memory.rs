@@ -15,9 +15,8 @@
 //! (`pages_to_scan` 100, `sleep_millisecs` 20). A guest gives 64 MiB/s to its balloon. QEMU's own memory is not counted
 //! in addition to the guest's: set it in the host's `hypervisor_memory`.
 
-use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
+use crate::reclamation::{Actions, Level, Policy, ShareRate, Threshold, part};
 use hypertwin_cluster::{HostGroup, PageSharing};
-use hypertwin_sharing::{Claim, proportional_share};
 
 const MIB: f64 = (1 << 20) as f64;
 
@@ -79,42 +78,14 @@ pub fn policy(host: &HostGroup, has_balloons: bool) -> Policy {
         balloon_rate: 64.0 * MIB,
         balloon_most: options.balloon_most_pct / 100.0,
         compressed_most: 0.0,
-        esxi: None,
+        overhead: |_| 0.0,
     }
-}
-
-/// What each VM may keep of `available` bytes: idle pages of all go first, in proportion to what each has, then active
-/// ones likewise.
-pub fn targets(available: f64, tenants: &[Tenant]) -> Vec<f64> {
-    let active: Vec<f64> = tenants
-        .iter()
-        .map(|tenant| (tenant.active * tenant.touched).min(tenant.most()))
-        .collect();
-    let needed: f64 = active.iter().sum();
-    let idle_too = available > needed;
-    let claim = |(tenant, &active): (&Tenant, &f64)| {
-        let kept = tenant.reservation.min(tenant.most());
-        match idle_too {
-            true => Claim::new(tenant.touched * (1.0 - tenant.active), tenant.most() - active)
-                .reserved((kept - active).max(0.0)),
-            false => Claim::new(tenant.active * tenant.touched, active.max(kept)).reserved(kept),
-        }
-    };
-    let claims: Vec<Claim> = tenants.iter().zip(&active).map(claim).collect();
-    let divided = proportional_share(if idle_too { available - needed } else { available }, &claims);
-    let base = |active: &f64| if idle_too { *active } else { 0.0 };
-    active
-        .iter()
-        .zip(divided)
-        .map(|(active, more)| base(active) + more)
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{MIB, policy, watermarks};
-    use crate::reclamation::policy::tests::host;
-    use crate::reclamation::{Level, Tenant};
+    use crate::reclamation::{Level, Tenant, policy::tests::host};
     use hypertwin_cluster::{Hypervisor, PageSharing};
 
     #[test]
