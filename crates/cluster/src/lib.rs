@@ -74,7 +74,7 @@ pub use spec::host::{DEFAULT_CLUSTER, HostGroup, MemorySystem};
 pub use spec::hypervisor::{CoreScheduling, Family, FamilyFacts, Hypervisor, HypervisorOverhead, SchedulerOptions};
 pub use spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
 pub use spec::memory::{PageSharing, Reclamation, SwapDevice};
-pub use spec::migration::{Convergence, Event, Migration};
+pub use spec::migration::{About, Convergence, Event, EventAction, Migration};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};
 pub use spec::pool::{

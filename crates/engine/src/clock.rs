@@ -72,7 +72,7 @@ pub enum Movement {
     Settle(u32),
     /// Worlds that send VMs get work.
     Work(HostId),
-    /// An entry of the scenario's events happens.
+    /// What an entry of the scenario's events does begins or goes on.
     Action(u32),
     /// A cluster, by its number on the island, is balanced.
     Balance(u32),

@@ -6,7 +6,7 @@ use crate::mistake::{Issue, show_text};
 use crate::names::member_number;
 use crate::redundancy::Redundancy;
 use crate::spec::failure::Component;
-use crate::spec::migration::Event;
+use crate::spec::migration::{About, Event};
 use crate::spec::pool::{FailureDomain, StoragePool};
 use crate::spec::vm::VmGroup;
 use std::collections::BTreeSet;
@@ -14,16 +14,7 @@ use std::collections::BTreeSet;
 /// Checks that each event has exactly one action.
 pub(super) fn actions(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, event) in readable(sections) {
-        let actions = [
-            ("migrate", event.migrate.is_some()),
-            ("maintenance", event.maintenance.is_some()),
-            ("add", event.add.is_some()),
-        ];
-        let said: Vec<&str> = actions
-            .iter()
-            .filter(|(_, is_said)| *is_said)
-            .map(|(key, _)| *key)
-            .collect();
+        let said: Vec<&str> = event.actions().iter().map(|action| action.key).collect();
         if said.len() != 1 {
             let value = match said.is_empty() {
                 true => "none of them".to_owned(),
@@ -33,7 +24,7 @@ pub(super) fn actions(sections: &Sections, found: &mut Vec<Issue>) {
                 ["events", &index],
                 "one-of",
                 value,
-                "exactly one of migrate (with to), maintenance and add".to_owned(),
+                Event::ONE_OF.to_owned(),
                 "write one entry per action".to_owned(),
             ));
         }
@@ -43,13 +34,19 @@ pub(super) fn actions(sections: &Sections, found: &mut Vec<Issue>) {
 /// Checks that VMs and hosts of events exist, and that VMs stay in their cluster.
 pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, event) in readable(sections) {
-        for (key, host) in [("to", &event.to), ("maintenance", &event.maintenance)] {
-            let known = host.as_ref().map(|host| (host, host_group(sections, host)));
-            if let Some((host, Err(allowed))) = known {
+        let actions = event.actions();
+        let named = |about| {
+            let action = actions.iter().find(|action| action.about == about)?;
+            Some((action.key, action.name))
+        };
+        let to = event.to.as_deref().map(|host| ("to", host));
+        for (key, host) in [to, named(About::Host)].into_iter().flatten() {
+            if let Err(allowed) = host_group(sections, host) {
                 found.push(unknown(&index, key, host, allowed, "hosts"));
             }
         }
-        let Some(name) = &event.migrate else { continue };
+        let vm = named(About::Vm);
+        let Some((key, name)) = vm else { continue };
         let Some(vm) = vm_group(sections, name) else {
             let counts = sections.vms.keys().all(|vm| sections.clean(&["vms", vm, "count"]));
             if counts && sections.readable("vms") && sections.vms.values().all(Option::is_some) {
@@ -59,11 +56,11 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
                     count => format!("{name}-1 to {name}-{count}"),
                 });
                 let allowed = format!("a VM: {}", names.collect::<Vec<_>>().join(", "));
-                found.push(unknown(&index, "migrate", name, allowed, "vms"));
+                found.push(unknown(&index, key, name, allowed, "vms"));
             }
             continue;
         };
-        if !vm.live_migration {
+        if event.migrate.is_some() && !vm.live_migration {
             found.push(Issue::new(
                 ["events", &index, "migrate"],
                 "no-live-migration",

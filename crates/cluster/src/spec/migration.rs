@@ -118,6 +118,55 @@ pub struct Event {
     pub until: Option<Duration>,
 }
 
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A VM.
+    Vm,
+    /// A host.
+    Host,
+    /// A host, or a part of one.
+    Part,
+}
+
+/// The action of an event.
+#[derive(Clone, Copy, Debug)]
+pub struct EventAction<'e> {
+    /// Its key.
+    pub key: &'static str,
+    /// The value of its key.
+    pub name: &'e str,
+    /// What the value names.
+    pub about: About,
+    /// What begins at `at` and what ends at `until`, with `{}` for the value.
+    pub words: [&'static str; 2],
+}
+
+impl Event {
+    /// Its action, in messages.
+    pub const ONE_OF: &str = "exactly one of migrate (with to), maintenance and add";
+
+    /// Its actions, of which a checked event has exactly one.
+    pub fn actions(&self) -> Vec<EventAction<'_>> {
+        let maintenance = ["maintenance of {} begins", "maintenance of {} ends"];
+        let all = [
+            ("migrate", &self.migrate, About::Vm, ["the migration of {} begins", ""]),
+            ("maintenance", &self.maintenance, About::Host, maintenance),
+            ("add", &self.add, About::Part, ["{} joins its pool", ""]),
+        ];
+        let said = all.into_iter().filter_map(|(key, value, about, words)| {
+            let name = value.as_deref()?;
+            Some(EventAction {
+                key,
+                name,
+                about,
+                words,
+            })
+        });
+        said.collect()
+    }
+}
+
 /// Exactly one action, with only its own keys.
 fn one_action(schema: &mut Schema) {
     schema.insert(

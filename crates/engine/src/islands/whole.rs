@@ -1,7 +1,7 @@
 //! A scenario, with every host and VM by name, and where each VM is.
 
 use crate::error::RunError;
-use hypertwin_cluster::{HostGroup, Scenario, VmGroup, Workload};
+use hypertwin_cluster::{About, EventAction, HostGroup, Scenario, VmGroup, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scenario. Positions are those in its order.
@@ -112,9 +112,12 @@ impl Whole {
     /// Per event: position of a host that it is about; `None` if there is none any more.
     pub fn hosts_of_events(&self) -> impl Iterator<Item = Option<usize>> {
         self.scenario.events.iter().map(|event| {
-            let joins = event.add.as_deref().map(|part| part.split('/').next().unwrap_or(part));
-            let name = joins.or(event.maintenance.as_deref()).or(event.to.as_deref())?;
-            self.hosts.iter().position(|host| host.name == name)
+            let EventAction { about, name, .. } = *event.actions().first()?;
+            let host = match about {
+                About::Vm => event.to.as_deref()?,
+                About::Host | About::Part => name.split('/').next()?,
+            };
+            self.hosts.iter().position(|each| each.name == host)
         })
     }
 

@@ -229,16 +229,12 @@ fn changes(island: &Island) -> Vec<(Nanos, String)> {
         }
     }
     for event in &island.events {
-        let (begin, end) = match (&event.migrate, &event.maintenance, &event.add) {
-            (Some(vm), ..) => (format!("the migration of {vm} begins"), None),
-            (_, Some(host), _) => (
-                format!("maintenance of {host} begins"),
-                Some(format!("maintenance of {host} ends")),
-            ),
-            (.., part) => (format!("{} joins its pool", part.as_deref().unwrap_or_default()), None),
-        };
-        found.push((event.at.nanos(), begin));
-        found.extend(event.until.zip(end).map(|(until, end)| (until.nanos(), end)));
+        let times = [Some(event.at), event.until];
+        for action in event.actions() {
+            for (time, words) in times.iter().zip(action.words) {
+                found.extend(time.map(|time| (time.nanos(), words.replace("{}", action.name))));
+            }
+        }
     }
     sort_by(&mut found, Ord::cmp);
     found

@@ -1,7 +1,8 @@
 //! From an island to hosts, VMs and rules, and what is going to be done to them.
 
+use super::actions::actions;
 use super::site::{Host, Machine, Rule, Sender, Site};
-use super::state::{Action, Cluster, Drs, Ha, Movement, nanos};
+use super::state::{Cluster, Drs, Ha, Movement, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, Id, VmId, WorldId};
 use crate::island::{Island, IslandCluster, IslandGroup, IslandVm};
@@ -59,25 +60,10 @@ impl Movement {
     }
 
     fn schedule(&mut self, island: &Island, clock: &mut Clock) {
-        let host_of = |name: &String| island.hosts.iter().position(|host| host.name == name).map(HostId::new);
-        let vm_of = |name: &String| island.vms.iter().position(|vm| vm.name == name).map(VmId::new);
         for event in &island.events {
-            let mut at = |time: hypertwin_cluster::Duration, action| {
+            for (time, action) in actions(event, island) {
                 clock.at(time.nanos(), Event::Movement(Due::Action(self.actions.len() as u32)));
-                self.actions.push(action);
-            };
-            let (vm, to) = (
-                event.migrate.as_ref().and_then(vm_of),
-                event.to.as_ref().and_then(host_of),
-            );
-            if let (Some(vm), Some(to)) = (vm, to) {
-                at(event.at, Action::Migrate { vm, to });
-            }
-            if let Some(host) = event.maintenance.as_ref().and_then(host_of) {
-                at(event.at, Action::Begin(host));
-                if let Some(until) = event.until {
-                    at(until, Action::End(host));
-                }
+                self.actions.push(Some(action));
             }
         }
     }

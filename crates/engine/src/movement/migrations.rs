@@ -4,7 +4,7 @@
 //! waits until its I/Os are back, and goes on elsewhere. In post-copy it goes on after the first pass, and fetches the
 //! rest.
 
-use super::history::{History, Move, MoveKind, Outcome, Unplaced, Why, seconds};
+use super::history::{History, MoveKind, Outcome, Why, seconds};
 use super::state::{Machines, Migration, Movement, Order, Slowing, Stage, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, VmId};
@@ -54,29 +54,13 @@ impl Movement {
         let Some(from) = machine.place.filter(|&from| from != to && self.can_leave(vm)) else {
             return;
         };
-        let at_s = seconds(clock.now);
         let taken = self.site.takes(to, vm);
-        self.history.moves.push(Move {
-            at_s,
-            end_s: None,
-            vm: machine.name.clone(),
-            from: self.site.hosts[from].name.clone(),
-            to: self.site.hosts[to].name.clone(),
-            kind: MoveKind::Migration,
-            why,
-            outcome: Outcome::Running,
-            rounds: 0,
-            sent_bytes: 0.0,
-            downtime_ms: None,
-        });
+        self.note_move(vm, [from, to], MoveKind::Migration, why, clock);
         let entry = self.history.moves.len() - 1;
         if let Err(lack) = taken {
             let note = &mut self.history.moves[entry];
-            (note.outcome, note.end_s) = (Outcome::GivenUp, Some(at_s));
-            let vm = note.vm.clone();
-            let lacks = self.site.say(&lack);
-            self.history.unplaced.push(Unplaced { vm, lacks, at_s });
-            return;
+            (note.outcome, note.end_s) = (Outcome::GivenUp, Some(note.at_s));
+            return self.note_lack(vm, self.site.say(&lack), clock);
         }
         self.site.vms[vm].target = Some(to);
         self.site.enter(vm, to);

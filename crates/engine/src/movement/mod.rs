@@ -15,7 +15,7 @@
 //! | `restarts.rs` | VMs of failed hosts, until they serve again |
 //! | `migrations.rs` | migrations, from their request to their end |
 //! | `transfer.rs` | what is sent of a VM: passes, rates, the CPU of both hosts |
-//! | `maintenance.rs` | what a scenario does: hosts are emptied, VMs migrate |
+//! | `actions/` | what a scenario does: hosts are emptied, VMs migrate |
 //! | `balance.rs` | clusters are balanced, and rules mended |
 //! | `history.rs` | what happened: moves, outages, VMs without a place |
 //! | `build.rs` | from an island to all of these |
@@ -28,10 +28,10 @@
 //! `movement` does not use guests or processors, and makes three queries to running VMs. One file, `site.rs`, decides
 //! the allowed hosts of VMs for restarts, migrations, maintenance and balancing.
 
+mod actions;
 mod balance;
 mod build;
 mod history;
-mod maintenance;
 mod migrations;
 mod restarts;
 mod site;
@@ -40,11 +40,12 @@ mod transfer;
 
 pub use history::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 
+use history::seconds;
 pub use restarts::detection_s;
 pub use state::{Machines, Movement, Order};
 
-use crate::clock::{Clock, Movement as Due};
-use crate::ids::{HostId, Id, WorldId};
+use crate::clock::{Clock, Event, Movement as Due};
+use crate::ids::{HostId, Id, VmId, WorldId};
 use hypertwin_kernel::Nanos;
 
 impl Movement {
@@ -60,8 +61,19 @@ impl Movement {
             Due::Sent(number) => self.sent(number, machines, clock),
             Due::Settle(number) => self.settle(number, machines, clock),
             Due::Work(host) => self.work(host, machines, clock),
-            Due::Action(number) => self.act(number, clock),
+            Due::Action(number) => self.act(number, machines, clock),
             Due::Balance(cluster) => self.balance(cluster, machines, clock),
+        }
+    }
+
+    /// An action begins or goes on.
+    fn act(&mut self, number: u32, machines: &impl Machines, clock: &mut Clock) {
+        let Some(mut action) = self.actions[number as usize].take() else {
+            return;
+        };
+        if let Some(after) = action.act(self, machines, clock) {
+            clock.at(clock.now + after, Event::Movement(Due::Action(number)));
+            self.actions[number as usize] = Some(action);
         }
     }
 
@@ -95,6 +107,33 @@ impl Movement {
         self.site.hosts.is_empty()
     }
 
+    /// A VM begins to go from one host to another.
+    fn note_move(&mut self, vm: VmId, [from, to]: [HostId; 2], kind: MoveKind, why: Why, clock: &Clock) {
+        let name = |host: HostId| self.site.hosts[host].name.clone();
+        self.history.moves.push(Move {
+            at_s: seconds(clock.now),
+            end_s: None,
+            vm: self.site.vms[vm].name.clone(),
+            from: name(from),
+            to: name(to),
+            kind,
+            why,
+            outcome: Outcome::Running,
+            rounds: 0,
+            sent_bytes: 0.0,
+            downtime_ms: None,
+        });
+    }
+
+    /// A VM has no place, because something is lacking.
+    fn note_lack(&mut self, vm: VmId, lacks: String, clock: &Clock) {
+        self.history.unplaced.push(Unplaced {
+            vm: self.site.vms[vm].name.clone(),
+            lacks,
+            at_s: seconds(clock.now),
+        });
+    }
+
     /// A host, or room on one, can be used again: whatever waits for it is looked at.
     fn room_was_made(&mut self, clock: &mut Clock) {
         self.try_all_again(clock);
@@ -126,5 +165,55 @@ impl Movement {
             self.migrations[number as usize].note_progress(&mut history, now);
         }
         Some(history)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Event;
+    use crate::ids::VmId;
+    use state::Action;
+
+    struct Idle;
+
+    impl Machines for Idle {
+        fn run_ns(&self, _: VmId) -> u64 {
+            0
+        }
+        fn wanted_ns(&self, _: VmId) -> u64 {
+            0
+        }
+        fn is_quiet(&self, _: VmId) -> bool {
+            true
+        }
+        fn is_idle(&self, _: WorldId) -> bool {
+            true
+        }
+    }
+
+    /// Goes on after 5 ns, so often.
+    struct Steps(u32);
+
+    impl Action for Steps {
+        fn act(&mut self, movement: &mut Movement, _: &dyn Machines, _: &mut Clock) -> Option<Nanos> {
+            movement.orders.push_back(Order::Start(VmId::new(0)));
+            self.0 = self.0.checked_sub(1)?;
+            Some(5)
+        }
+    }
+
+    #[test]
+    fn an_action_goes_on_until_it_is_over() {
+        let (mut movement, mut clock) = (Movement::default(), Clock::new(1_000));
+        movement.actions.push(Some(Box::new(Steps(2))));
+        clock.at(10, Event::Movement(Due::Action(0)));
+        let mut times = Vec::new();
+        while let Some(Event::Movement(due)) = clock.next() {
+            movement.on(due, &Idle, &mut clock);
+            times.push(clock.now);
+        }
+        assert_eq!((times, movement.orders.len()), (vec![10, 15, 20], 3));
+        assert!(movement.actions[0].is_none());
     }
 }

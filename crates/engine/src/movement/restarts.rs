@@ -1,6 +1,6 @@
 //! VMs of failed hosts: they are lost, the loss is noticed, they are powered on elsewhere, boot, and serve again.
 
-use super::history::{Move, MoveKind, Outage, Outcome, Unplaced, Why, seconds};
+use super::history::{MoveKind, Outage, Outcome, Why, seconds};
 use super::state::{Dead, DeadStage, Ha, Movement, Order, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, VmId};
@@ -197,19 +197,8 @@ impl Movement {
         dead.events = at.map(|(after, due)| Some(clock.at(clock.now + after, Event::Movement(due))));
         let outage = &mut self.history.outages[dead.outage];
         outage.restart_s = Some(seconds(clock.now));
-        self.history.moves.push(Move {
-            at_s: seconds(clock.now),
-            end_s: None,
-            vm: outage.vm.clone(),
-            from: self.site.hosts[dead.host].name.clone(),
-            to: self.site.hosts[host].name.clone(),
-            kind: MoveKind::Restart,
-            why: Why::Failure,
-            outcome: Outcome::Running,
-            rounds: 0,
-            sent_bytes: 0.0,
-            downtime_ms: None,
-        });
+        let from = dead.host;
+        self.note_move(vm, [from, host], MoveKind::Restart, Why::Failure, clock);
     }
 
     fn has_no_place(&mut self, cluster: usize, vm: VmId, lacks: String, clock: &mut Clock) {
@@ -223,11 +212,7 @@ impl Movement {
         dead.events = [pause_s.map(again), None];
         // a storage appliance waits for its host as a matter of course
         if dead.attempts == 1 && self.site.vms[vm].only_on.is_none() {
-            self.history.unplaced.push(Unplaced {
-                vm: self.site.vms[vm].name.clone(),
-                lacks,
-                at_s: seconds(clock.now),
-            });
+            self.note_lack(vm, lacks, clock);
         }
     }
 

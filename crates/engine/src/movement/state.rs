@@ -2,6 +2,7 @@
 
 use super::history::History;
 use super::site::Site;
+use crate::clock::Clock;
 use crate::ids::{HostId, VmId, WorldId};
 use hypertwin_cluster::BalancingPolicy;
 use hypertwin_kernel::{EventId, Nanos};
@@ -46,7 +47,8 @@ pub struct Movement {
     pub(super) migrations: Vec<Migration>,
     /// Numbers of those that are not over, in the order of their requests.
     pub(super) under_way: Vec<u32>,
-    pub(super) actions: Vec<Action>,
+    /// Actions by number; `None` once it is over.
+    pub(super) actions: Vec<Option<Box<dyn Action>>>,
     pub(super) history: History,
     pub(super) orders: VecDeque<Order>,
 }
@@ -174,16 +176,10 @@ pub(super) struct Migration {
     pub entry: usize,
 }
 
-/// Something that is done at a moment.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Action {
-    Migrate {
-        vm: VmId,
-        to: HostId,
-    },
-    /// A host is emptied, and takes no VM until it ends.
-    Begin(HostId),
-    End(HostId),
+/// Something that an event of the scenario does.
+pub(super) trait Action: Send {
+    /// Does it, or goes on with it; the time after which it goes on again, if it is not over.
+    fn act(&mut self, movement: &mut Movement, machines: &dyn Machines, clock: &mut Clock) -> Option<Nanos>;
 }
 
 pub(super) fn nanos(seconds: f64) -> Nanos {

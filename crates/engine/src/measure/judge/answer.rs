@@ -83,7 +83,7 @@ impl<'p> Found<'p> {
         sort_by(&mut marked, |a, b| {
             weight(b).total_cmp(&weight(a)).then_with(|| by_name(a, b))
         });
-        let (late, moved) = self.moved();
+        let (late, moved) = happened::moved(self.point);
         let happened: Vec<String> = happened::shortages(self.point)
             .into_iter()
             .chain(late)
@@ -133,16 +133,6 @@ impl<'p> Found<'p> {
         let limit = self.limits.get(self.group_of(vm))?;
         let limits = !matches!(limit.kind, LimitKind::Nothing | LimitKind::Latency);
         limits.then(|| format!("Bottleneck of {}: {}.", self.group_of(vm), limit.text))
-    }
-
-    /// Migrations in the answer: first if some failed, otherwise last.
-    fn moved(&self) -> (Option<String>, Option<String>) {
-        let has_outages = self.point.movement.iter().any(|history| !history.outages.is_empty());
-        let told = (happened::migrates(self.point) && !has_outages).then(|| happened::movement(self.point));
-        match happened::is_late(self.point) {
-            true => (told, None),
-            false => (None, told),
-        }
     }
 
     /// VMs were down because their hosts were: that comes before all else.

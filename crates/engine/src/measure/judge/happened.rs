@@ -17,14 +17,15 @@ fn moves(point: &PointReport) -> Vec<&Move> {
     all.filter(|each| each.kind == MoveKind::Migration).collect()
 }
 
-/// Whether a VM went to another host while it ran.
-pub fn migrates(point: &PointReport) -> bool {
-    !moves(point).is_empty()
-}
-
-/// Whether a migration did not end well.
-pub fn is_late(point: &PointReport) -> bool {
-    moves(point).iter().any(|each| each.outcome != Outcome::Done)
+/// Migrations in the answer: first if some failed, otherwise last.
+pub fn moved(point: &PointReport) -> (Option<String>, Option<String>) {
+    let (moves, mut history) = (moves(point), point.movement.iter());
+    let has_outages = history.any(|history| !history.outages.is_empty());
+    let told = (!moves.is_empty() && !has_outages).then(|| movement(point));
+    match moves.iter().any(|each| each.outcome != Outcome::Done) {
+        true => (told, None),
+        false => (None, told),
+    }
 }
 
 /// How many VMs were down and moved, and for how long.

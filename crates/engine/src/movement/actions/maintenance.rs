@@ -1,36 +1,32 @@
-//! What a scenario does to a cluster: VMs migrate, hosts are emptied.
+//! Maintenance: hosts are emptied, and take no VM until it ends.
 
-use super::history::{Unplaced, Why, seconds};
-use super::state::{Action, Movement};
+use super::super::history::Why;
+use super::super::state::{Action, Machines, Movement};
 use crate::clock::Clock;
 use crate::ids::{HostId, VmId};
+use hypertwin_kernel::Nanos;
+
+/// Maintenance of a host begins or ends.
+pub(super) struct Maintenance {
+    pub host: HostId,
+    pub begins: bool,
+}
+
+impl Action for Maintenance {
+    fn act(&mut self, movement: &mut Movement, _: &dyn Machines, clock: &mut Clock) -> Option<Nanos> {
+        let reasons = &mut movement.site.hosts[self.host].maintenance;
+        if self.begins {
+            *reasons += 1;
+            movement.empty(self.host, true, clock);
+        } else {
+            *reasons -= 1;
+            movement.room_was_made(clock);
+        }
+        None
+    }
+}
 
 impl Movement {
-    /// Carries out an entry of the scenario.
-    pub(super) fn act(&mut self, number: u32, clock: &mut Clock) {
-        match self.actions[number as usize] {
-            Action::Migrate { vm, to } => {
-                if self.can_leave(vm) {
-                    self.migrate(vm, to, Why::Event, clock);
-                } else {
-                    self.history.unplaced.push(Unplaced {
-                        vm: self.site.vms[vm].name.clone(),
-                        lacks: "to be powered on and not already migrating".to_owned(),
-                        at_s: seconds(clock.now),
-                    });
-                }
-            }
-            Action::Begin(host) => {
-                self.site.hosts[host].maintenance += 1;
-                self.empty(host, true, clock);
-            }
-            Action::End(host) => {
-                self.site.hosts[host].maintenance -= 1;
-                self.room_was_made(clock);
-            }
-        }
-    }
-
     /// Has the VMs of a host leave it, heeding rules; `notes` those that cannot. Its storage appliance is part of it.
     fn empty(&mut self, host: HostId, notes: bool, clock: &mut Clock) {
         let is_here = |vm: &VmId| {
@@ -52,11 +48,7 @@ impl Movement {
                 let to = self.least_loaded(vm, &open);
                 self.migrate(vm, to, Why::Maintenance, clock);
             }
-            Err(lacks) if notes => self.history.unplaced.push(Unplaced {
-                vm: self.site.vms[vm].name.clone(),
-                lacks,
-                at_s: seconds(clock.now),
-            }),
+            Err(lacks) if notes => self.note_lack(vm, lacks, clock),
             Err(_) => {}
         }
     }
@@ -68,13 +60,13 @@ impl Movement {
     }
 
     /// vCPUs per logical CPU, in units of 2^-32.
-    pub(super) fn load_rank(&self, host: HostId) -> u64 {
+    pub(in super::super) fn load_rank(&self, host: HostId) -> u64 {
         let there = &self.site.hosts[host];
         (u64::from(there.vcpus) << 32) / u64::from(there.logical_cpus)
     }
 
     /// Hosts in maintenance are emptied of what could not leave before.
-    pub(super) fn empty_hosts(&mut self, clock: &mut Clock) {
+    pub(in super::super) fn empty_hosts(&mut self, clock: &mut Clock) {
         let in_maintenance = |host: &HostId| self.site.hosts[*host].maintenance > 0 && self.site.hosts[*host].is_up;
         for host in self.site.hosts.ids().filter(in_maintenance).collect::<Vec<HostId>>() {
             self.empty(host, false, clock);
@@ -82,7 +74,7 @@ impl Movement {
     }
 
     /// A VM that came to a host which is being emptied leaves it again.
-    pub(super) fn go_on_emptying(&mut self, vm: VmId, clock: &mut Clock) {
+    pub(in super::super) fn go_on_emptying(&mut self, vm: VmId, clock: &mut Clock) {
         let machine = &self.site.vms[vm];
         if machine.place.is_some_and(|host| self.site.hosts[host].maintenance > 0)
             && machine.is_up
