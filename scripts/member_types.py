@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 import subprocess
 import sys
@@ -44,6 +45,9 @@ def modules() -> dict[Path, str]:
     return {PACKAGE / "members.py": formatted(classes), PACKAGE / "documents" / "measured.py": formatted(_metrics())}
 
 
+PARTIAL = {"History"}
+"""Entities that a document has all keys of, or none."""
+
 METRICS_HEAD = '''\
 """Entities in the output of `hypertwin simulate`. Generated from the tables of the engine by `make docs`."""
 
@@ -60,7 +64,12 @@ def _metrics() -> str:
     tables = {each["name"]: each for each in json.loads(_core.metrics())}
     parts = [METRICS_HEAD]
     for each in tables.values():
-        parts.append(f"\nclass {each['name']}(TypedDict):\n{doc(each['about'], 4)}")
+        name, types = each["name"], {field["key"]: field["python"] for field in each["fields"]}
+        if any(map(keyword.iskeyword, types)):  # a class cannot have a word of Python as a field
+            pairs = ", ".join(f"{key!r}: {python}" for key, python in types.items())
+            parts.append(f"\n{name} = TypedDict({name!r}, {{{pairs}}})\n{doc(each['about'])}")
+            continue
+        parts.append(f"\nclass {name}(TypedDict{', total=False' * (name in PARTIAL)}):\n{doc(each['about'], 4)}")
         parts += [text for field in each["fields"] for text in _metric(field, tables)]
     return "\n".join(parts)
 

@@ -133,7 +133,7 @@ macro_rules! reports {
         }
     )+};
 }
-pub(crate) use reports;
+pub(crate) use {reports, typed};
 
 /// Percentiles with their values in milliseconds, in ascending order; of groups only.
 pub type Curve = Vec<(f64, f64)>;

@@ -14,6 +14,7 @@ from typing import Any
 
 from hypertwin.comparison.kinds import VALIDATION, Kind
 from hypertwin.comparison.reading import Result
+from hypertwin.documents.measured import History
 from hypertwin.ingest import outside
 from hypertwin.metrics import points
 
@@ -62,7 +63,7 @@ OF_A_VM = (
 )
 """Compared figures of single VMs, whose number can be hundreds. For groups, all figures are compared."""
 
-HAPPENINGS = ("moves", "outages", "unplaced")
+HAPPENINGS = tuple(History.__annotations__)
 """Lists of a point that are compared by length."""
 
 

@@ -538,34 +538,12 @@ class Pool(TypedDict):
     """vSAN: data that write buffers, or the log as full stripes, wrote to the devices."""
 
 
-class Outage(TypedDict):
-    """Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null
-    without the event.
-    """
-
-    vm: str
-    host: str
-    from_s: float
-    detected_s: float | None
-    restart_s: float | None
-    up_s: float | None
-    up_on: str | None
-
-
 class Downtime(TypedDict):
     """Times in seconds of a VM from the failure of its host until it serves again, in all replications."""
 
     mean_s: float
     min_s: float
     max_s: float
-
-
-class Unplaced(TypedDict):
-    """A VM that could not restart in the first replication, and the shortage of each host."""
-
-    vm: str
-    lacks: str
-    at_s: float
 
 
 class HostTimeline(TypedDict):
@@ -613,3 +591,65 @@ class Timeline(TypedDict):
     hosts: dict[str, HostTimeline]
     vms: dict[str, VmTimeline]
     pools: NotRequired[dict[str, PoolTimeline]]
+
+
+Move = TypedDict(
+    "Move",
+    {
+        "at_s": float,
+        "end_s": float | None,
+        "vm": str,
+        "from": str,
+        "to": str,
+        "kind": Literal["migration", "restart"],
+        "why": Literal["event", "maintenance", "balance", "rule", "failure"],
+        "outcome": Literal["done", "running", "given-up"],
+        "rounds": int,
+        "sent_bytes": float,
+        "downtime_ms": float | None,
+    },
+)
+"""Move of a VM between hosts in the first replication. Times are since the start of the run."""
+
+
+class Outage(TypedDict):
+    """Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null
+    without the event.
+    """
+
+    vm: str
+    host: str
+    from_s: float
+    detected_s: float | None
+    restart_s: float | None
+    up_s: float | None
+    up_on: str | None
+
+
+class Unplaced(TypedDict):
+    """A VM that could not restart in the first replication, and the shortage of each host."""
+
+    vm: str
+    lacks: str
+    at_s: float
+
+
+class History(TypedDict, total=False):
+    """What happened to VMs that can move, in the order in which it began."""
+
+    moves: list[Move]
+    """Finished and unfinished moves of VMs, in the first replication: `kind` (migration or restart), `why`
+    (event, maintenance, balance, rule, failure), `at_s` and `end_s` since the start of the run, `outcome`
+    (done, running, given-up), `rounds`, `sent_bytes`, and `downtime_ms`, the pause at the end. In JSON only,
+    and only if VMs can move.
+    """
+    outages: list[Outage]
+    """VMs that went down with their host in a cluster with an `ha` policy, in the first replication. Each has
+    `from_s`, the times when HA noticed the failure (`detected_s`), powered the VM on (`restart_s`) and it
+    served again (`up_s`), and its new host (`up_on`). Null for events that did not happen. In JSON only.
+    """
+    unplaced: list[Unplaced]
+    """VMs that do not fit on any host, in the first replication: the time (`at_s`), and the smallest shortage
+    on any host (`lacks`). A migrating VM stays on its host. HA retries the restart of a VM that is down. In
+    JSON only.
+    """

@@ -9,12 +9,11 @@ from hypertwin.documents.measured import (
     Bottleneck,
     Cluster,
     Downtime,
+    History,
     Host,
-    Outage,
     Pool,
     Station,
     Timeline,
-    Unplaced,
     Vm,
 )
 from hypertwin.documents.space import Space
@@ -28,24 +27,6 @@ class HostFailure(TypedDict):
     fails: bool
     hosts: list[str]
     vms: list[str]
-
-
-_From = TypedDict("_From", {"from": str})  # a class cannot have a word of Python as a field
-
-
-class Move(_From):
-    """Move of a VM between hosts in the first replication. Times are since the start of the run."""
-
-    at_s: float
-    end_s: float | None
-    vm: str
-    to: str
-    kind: Literal["migration", "restart"]
-    why: Literal["event", "maintenance", "balance", "rule", "failure"]
-    outcome: Literal["done", "running", "given-up"]
-    rounds: int
-    sent_bytes: float
-    downtime_ms: float | None
 
 
 Steady = Literal["steady", "not-steady", "not-known"]
@@ -238,7 +219,7 @@ class ModelError(TypedDict):
     bases: dict[str, ErrorBasis]
 
 
-class Point(TypedDict):
+class Point(History):
     """Point of a sweep with means over its replications, and entities by name."""
 
     set: dict[str, Any]
@@ -265,11 +246,8 @@ class Point(TypedDict):
     pools: NotRequired[dict[str, Pool]]
     bottleneck: NotRequired[Bottleneck]
     failures: list[HostFailure]
-    moves: NotRequired[list[Move]]
-    outages: NotRequired[list[Outage]]
     downtimes: NotRequired[dict[str, Downtime]]
     """Spread of downtime of each VM that failed with its host and serves again."""
-    unplaced: NotRequired[list[Unplaced]]
     timeline: Timeline
     events: int
     simulated_s: float

@@ -206,16 +206,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "stopped or returned with them. A host that is down does not fail again, and returns when the last of its "
         "failures ends. In JSON only.",
     ),
-    Metric(
-        "moves",
-        POINT,
-        "Moves",
-        "",
-        "Finished and unfinished moves of VMs, in the first replication: `kind` (migration or restart), `why` (event, "
-        "maintenance, balance, rule, failure), `at_s` and `end_s` since the start of the run, `outcome` (done, "
-        "running, given-up), `rounds`, `sent_bytes`, and `downtime_ms`, the pause at the end. In JSON only, and only "
-        "if VMs can move.",
-    ),
+    *(replace(each, scopes=POINT) for each in _fields("History")),
     Metric("kind", SPACE, "Kind", "", "Kind of the pool in the scenario."),
     Metric("raw_gib", SPACE, "Raw capacity", "GiB", "Capacity of all devices of the pool."),
     Metric(
@@ -272,15 +263,6 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric("lost_host_used_pct", SPACE, "Used after a host", "%", "Fill level of devices after that rebuild."),
     Metric(
-        "outages",
-        POINT,
-        "Outages",
-        "",
-        "VMs that went down with their host in a cluster with an `ha` policy, in the first replication. Each has "
-        "`from_s`, the times when HA noticed the failure (`detected_s`), powered the VM on (`restart_s`) and it "
-        "served again (`up_s`), and its new host (`up_on`). Null for events that did not happen. In JSON only.",
-    ),
-    Metric(
         "downtimes",
         POINT,
         "Downtimes",
@@ -288,15 +270,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "For each VM that went down with its host and served again: the mean, shortest and longest time from the "
         "failure until it served, in all replications. HA notices each failure after another time "
         "(`ha.detection_longest`). In JSON only.",
-    ),
-    Metric(
-        "unplaced",
-        POINT,
-        "VMs without a place",
-        "",
-        "VMs that do not fit on any host, in the first replication: the time (`at_s`), and the smallest shortage on "
-        "any host (`lacks`). A migrating VM stays on its host. HA retries the restart of a VM that is down. In JSON "
-        "only.",
     ),
     Metric(
         "timeline",

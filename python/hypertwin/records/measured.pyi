@@ -553,20 +553,6 @@ class PoolFields:
 
 class Pool(PoolFields, RecordPart): ...
 
-class OutageFields:
-    """Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null
-    without the event."""
-
-    vm: str
-    host: str
-    from_s: float
-    detected_s: float | None
-    restart_s: float | None
-    up_s: float | None
-    up_on: str | None
-
-class Outage(OutageFields, RecordPart): ...
-
 class DowntimeFields:
     """Times in seconds of a VM from the failure of its host until it serves again, in all replications."""
 
@@ -575,15 +561,6 @@ class DowntimeFields:
     max_s: float
 
 class Downtime(DowntimeFields, RecordPart): ...
-
-class UnplacedFields:
-    """A VM that could not restart in the first replication, and the shortage of each host."""
-
-    vm: str
-    lacks: str
-    at_s: float
-
-class Unplaced(UnplacedFields, RecordPart): ...
 
 class HostTimelineFields:
     """State of a host at each sample time, with reclaimed memory if the host was short of memory at any time."""
@@ -635,3 +612,64 @@ class TimelineFields:
     pools: Mapping[str, PoolTimeline]
 
 class Timeline(TimelineFields, RecordPart): ...
+
+class MoveFields:
+    """Move of a VM between hosts in the first replication. Times are since the start of the run."""
+
+    at_s: float
+    end_s: float | None
+    vm: str
+    to: str
+    kind: Literal["migration", "restart"]
+    why: Literal["event", "maintenance", "balance", "rule", "failure"]
+    outcome: Literal["done", "running", "given-up"]
+    rounds: int
+    sent_bytes: float
+    downtime_ms: float | None
+
+class Move(MoveFields, RecordPart): ...
+
+class OutageFields:
+    """Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null
+    without the event."""
+
+    vm: str
+    host: str
+    from_s: float
+    detected_s: float | None
+    restart_s: float | None
+    up_s: float | None
+    up_on: str | None
+
+class Outage(OutageFields, RecordPart): ...
+
+class UnplacedFields:
+    """A VM that could not restart in the first replication, and the shortage of each host."""
+
+    vm: str
+    lacks: str
+    at_s: float
+
+class Unplaced(UnplacedFields, RecordPart): ...
+
+class HistoryFields:
+    """What happened to VMs that can move, in the order in which it began."""
+
+    moves: Sequence[Move]
+    """Finished and unfinished moves of VMs, in the first replication: `kind` (migration or restart), `why`
+    (event, maintenance, balance, rule, failure), `at_s` and `end_s` since the start of the run, `outcome`
+    (done, running, given-up), `rounds`, `sent_bytes`, and `downtime_ms`, the pause at the end. In JSON only,
+    and only if VMs can move.
+    """
+    outages: Sequence[Outage]
+    """VMs that went down with their host in a cluster with an `ha` policy, in the first replication. Each has
+    `from_s`, the times when HA noticed the failure (`detected_s`), powered the VM on (`restart_s`) and it
+    served again (`up_s`), and its new host (`up_on`). Null for events that did not happen. In JSON only.
+    """
+    unplaced: Sequence[Unplaced]
+    """VMs that do not fit on any host, in the first replication: the time (`at_s`), and the smallest shortage
+    on any host (`lacks`). A migrating VM stays on its host. HA retries the restart of a VM that is down. In
+    JSON only.
+    """
+
+class History(HistoryFields, RecordPart): ...

@@ -8,12 +8,11 @@ from hypertwin.records.measured import (
     Bottleneck,
     Cluster,
     Downtime,
+    HistoryFields,
     Host,
-    Outage,
     Pool,
     Station,
     Timeline,
-    Unplaced,
     Vm,
 )
 from hypertwin.records.space import Space
@@ -28,27 +27,6 @@ class HostFailureFields:
     vms: Sequence[str]
 
 class HostFailure(HostFailureFields, RecordPart): ...
-
-class _FromFields:
-    """Attributes of a part."""
-
-class _From(_FromFields, RecordPart): ...
-
-class MoveFields(_FromFields):
-    """Move of a VM between hosts in the first replication. Times are since the start of the run."""
-
-    at_s: float
-    end_s: float | None
-    vm: str
-    to: str
-    kind: Literal["migration", "restart"]
-    why: Literal["event", "maintenance", "balance", "rule", "failure"]
-    outcome: Literal["done", "running", "given-up"]
-    rounds: int
-    sent_bytes: float
-    downtime_ms: float | None
-
-class Move(MoveFields, RecordPart): ...
 
 Steady: TypeAlias = Literal["steady", "not-steady", "not-known"]
 
@@ -246,7 +224,7 @@ class ModelErrorFields:
 
 class ModelError(ModelErrorFields, RecordPart): ...
 
-class PointFields:
+class PointFields(HistoryFields):
     """Point of a sweep with means over its replications, and entities by name."""
 
     set: Mapping[str, Any]
@@ -272,11 +250,8 @@ class PointFields:
     pools: Mapping[str, Pool]
     bottleneck: Bottleneck
     failures: Sequence[HostFailure]
-    moves: Sequence[Move]
-    outages: Sequence[Outage]
     downtimes: Mapping[str, Downtime]
     """Spread of downtime of each VM that failed with its host and serves again."""
-    unplaced: Sequence[Unplaced]
     timeline: Timeline
     events: int
     simulated_s: float

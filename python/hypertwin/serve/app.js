@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 92ac01e0c0864d8b96cceb192bf7220a90296c00d3f02c3168f074d904a3d309 */
+/* built by `make page` from web/, sources ebffee786760e9d97e0933246a74aedce34f77bba7977cee791c3c9cbd21d049 */
 /* contains
 @codemirror/commands: Copyright (C) 2018-2021 by Marijn Haverbeke <marijn@haverbeke.berlin> and others
 @codemirror/lang-yaml: Copyright (C) 2024 by Marijn Haverbeke <marijn@haverbeke.berlin> and others

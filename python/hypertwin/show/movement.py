@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hypertwin.documents.measured import Downtime, Outage
-from hypertwin.documents.simulation import HostFailure, Move, Point, Simulation
+from hypertwin.documents.measured import Downtime, Move, Outage
+from hypertwin.documents.simulation import HostFailure, Point, Simulation
 from hypertwin.metrics.points import setting_at, short_path, varying_paths, where
 from hypertwin.metrics.words import count, number, some
 from hypertwin.show.table import Cells

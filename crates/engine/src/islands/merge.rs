@@ -87,7 +87,7 @@ impl Islands {
             units: (0..self.whole.vm_groups.len()).map(unit).collect(),
             tasks: (0..self.whole.vm_groups.len()).map(task).collect(),
             failures: self.failures(parts),
-            movement: movement(parts),
+            movement: History::together(parts.iter().filter_map(|part| part.movement.as_ref())),
             stations: self.stations(parts),
             pools: all.placed(|cut| &cut.pools, |part| &part.pools),
             observations: self.observations(parts),
@@ -147,19 +147,4 @@ impl Islands {
         sort_by(&mut all, |a, b| a.of.cmp(&b.of));
         all
     }
-}
-
-/// What happened to VMs, in order of time.
-fn movement(parts: &[&Replication]) -> Option<History> {
-    let mut parts = parts.iter().filter_map(|part| part.movement.as_ref());
-    let mut all = parts.next()?.clone();
-    for part in parts {
-        all.moves.extend_from_slice(&part.moves);
-        all.outages.extend_from_slice(&part.outages);
-        all.unplaced.extend_from_slice(&part.unplaced);
-    }
-    sort_by(&mut all.moves, |a, b| a.at_s.total_cmp(&b.at_s));
-    sort_by(&mut all.outages, |a, b| a.from_s.total_cmp(&b.from_s));
-    sort_by(&mut all.unplaced, |a, b| a.at_s.total_cmp(&b.at_s));
-    Some(all)
 }

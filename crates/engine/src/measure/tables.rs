@@ -6,13 +6,13 @@ use super::results::{HostTimeline, VmTimeline};
 use super::stations::BottleneckReport;
 use super::vm_metrics::{IosReport, OutcomeReport, ResponseReport, VmReport};
 use crate::metrics::{LatencyReport, MetricTable, Report};
-use crate::movement::{Outage, Unplaced};
+use crate::movement::History;
 use crate::reclaim::{HostMemoryResult, VmMemoryResult};
 use crate::storage::{BackEndReport, ClientIos, IncidentReport, PolicyReport, PoolReport, PoolTimeline, StationReport};
 /// All structs of reports with metrics, each after those that it has.
 #[must_use]
 pub fn metric_tables() -> Vec<MetricTable> {
-    vec![
+    let mut all = vec![
         NodeReport::table(),
         HostMemoryResult::table(),
         HostReport::table(),
@@ -30,12 +30,12 @@ pub fn metric_tables() -> Vec<MetricTable> {
         IncidentReport::table(),
         BackEndReport::table(),
         PoolReport::table(),
-        Outage::table(),
         DowntimeReport::table(),
-        Unplaced::table(),
         HostTimeline::table(),
         VmTimeline::table(),
         PoolTimeline::table(),
         TimelineReport::table(),
-    ]
+    ];
+    all.extend(History::tables());
+    all
 }

@@ -11,24 +11,6 @@ export interface HostFailure {
   vms: string[];
 }
 
-export interface _From {
-  from: string;
-}
-
-/** Move of a VM between hosts in the first replication. Times are since the start of the run. */
-export interface Move extends _From {
-  at_s: number;
-  end_s: number | null;
-  vm: string;
-  to: string;
-  kind: "migration" | "restart";
-  why: "event" | "maintenance" | "balance" | "rule" | "failure";
-  outcome: "done" | "running" | "given-up";
-  rounds: number;
-  sent_bytes: number;
-  downtime_ms: number | null;
-}
-
 /** Every condition of a steady state holds. One is contradicted. The data do not suffice. */
 export type Steady = "steady" | "not-steady" | "not-known";
 
@@ -176,7 +158,7 @@ export interface ModelError {
 }
 
 /** Point of a sweep with means over its replications, and entities by name. */
-export interface Point {
+export interface Point extends History {
   /** Paths into the scenario and the values that they were set to. */
   set: Record<string, unknown>;
   /** Capacity of each pool. */
@@ -201,11 +183,8 @@ export interface Point {
   pools?: Record<string, Pool>;
   bottleneck?: Bottleneck;
   failures: HostFailure[];
-  moves?: Move[];
-  outages?: Outage[];
   /** Spread of downtime of each VM that failed with its host and serves again. */
   downtimes?: Record<string, Downtime>;
-  unplaced?: Unplaced[];
   timeline: Timeline;
   events: number;
   simulated_s: number;
@@ -618,29 +597,11 @@ export interface Pool {
   destage_mb_per_s?: number;
 }
 
-/** Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null without the event. */
-export interface Outage {
-  vm: string;
-  host: string;
-  from_s: number;
-  detected_s: number | null;
-  restart_s: number | null;
-  up_s: number | null;
-  up_on: string | null;
-}
-
 /** Times in seconds of a VM from the failure of its host until it serves again, in all replications. */
 export interface Downtime {
   mean_s: number;
   min_s: number;
   max_s: number;
-}
-
-/** A VM that could not restart in the first replication, and the shortage of each host. */
-export interface Unplaced {
-  vm: string;
-  lacks: string;
-  at_s: number;
 }
 
 /** State of a host at each sample time, with reclaimed memory if the host was short of memory at any time. */
@@ -684,6 +645,49 @@ export interface Timeline {
   hosts: Record<string, HostTimeline>;
   vms: Record<string, VmTimeline>;
   pools?: Record<string, PoolTimeline>;
+}
+
+/** Move of a VM between hosts in the first replication. Times are since the start of the run. */
+export interface Move {
+  at_s: number;
+  end_s: number | null;
+  vm: string;
+  from: string;
+  to: string;
+  kind: "migration" | "restart";
+  why: "event" | "maintenance" | "balance" | "rule" | "failure";
+  outcome: "done" | "running" | "given-up";
+  rounds: number;
+  sent_bytes: number;
+  downtime_ms: number | null;
+}
+
+/** Outage of a VM that failed with its host in the first replication. Times are as in `Move`, or null without the event. */
+export interface Outage {
+  vm: string;
+  host: string;
+  from_s: number;
+  detected_s: number | null;
+  restart_s: number | null;
+  up_s: number | null;
+  up_on: string | null;
+}
+
+/** A VM that could not restart in the first replication, and the shortage of each host. */
+export interface Unplaced {
+  vm: string;
+  lacks: string;
+  at_s: number;
+}
+
+/** What happened to VMs that can move, in the order in which it began. */
+export interface History {
+  /** Finished and unfinished moves of VMs, in the first replication: `kind` (migration or restart), `why` (event, maintenance, balance, rule, failure), `at_s` and `end_s` since the start of the run, `outcome` (done, running, given-up), `rounds`, `sent_bytes`, and `downtime_ms`, the pause at the end. In JSON only, and only if VMs can move. */
+  moves?: Move[];
+  /** VMs that went down with their host in a cluster with an `ha` policy, in the first replication. Each has `from_s`, the times when HA noticed the failure (`detected_s`), powered the VM on (`restart_s`) and it served again (`up_s`), and its new host (`up_on`). Null for events that did not happen. In JSON only. */
+  outages?: Outage[];
+  /** VMs that do not fit on any host, in the first replication: the time (`at_s`), and the smallest shortage on any host (`lacks`). A migrating VM stays on its host. HA retries the restart of a VM that is down. In JSON only. */
+  unplaced?: Unplaced[];
 }
 
 /** State of a pool after the permanent loss of one host. */
