@@ -72,25 +72,27 @@ pub struct Cycles {
 
 impl Cycles {
     /// Those of a kind on a hypervisor whose PVSCSI costs this of guest and hypervisor, and whose NVMe costs the
-    /// hypervisor this. A kind that only one family has costs what that family says; elsewhere it costs what NVMe does.
+    /// hypervisor this.
     pub fn of(kind: ControllerKind, pvscsi: [f64; 2], nvme: f64) -> Self {
-        use ControllerKind::{Ahci, Ide, LsiSas, Passthrough, Pvscsi, VhostBlk, VhostScsi, VirtioBlk, VirtioScsi};
+        use ControllerKind::{
+            Ahci, Ide, LsiSas, Nvme, Passthrough, Pvscsi, VhostBlk, VhostScsi, VirtioBlk, VirtioScsi,
+        };
         let [guest_cycles, hypervisor_cycles] = match kind {
             Pvscsi => pvscsi,
             LsiSas => [pvscsi[0] + 5_000.0, pvscsi[1] + 5_000.0],
             Ide | Ahci => [pvscsi[0] + 5_000.0, pvscsi[1] + 8_000.0],
+            Nvme => [9_100.0, nvme],
             VirtioBlk => [16_500.0, 9_900.0],
             VirtioScsi => [18_500.0, 11_900.0],
             VhostBlk => [18_500.0, 6_000.0],
             VhostScsi => [20_500.0, 6_000.0],
             Passthrough => [9_100.0, 0.0],
-            _ => [9_100.0, nvme],
         };
         Self {
             guest_cycles,
             system: match kind {
                 Pvscsi | LsiSas | Ide | Ahci => GuestKind::Windows,
-                _ => GuestKind::Linux,
+                Nvme | VirtioBlk | VirtioScsi | VhostBlk | VhostScsi | Passthrough => GuestKind::Linux,
             },
             hypervisor_cycles,
             interrupt_cycles: if kind == Passthrough { 0.0 } else { 8_000.0 },
