@@ -25,7 +25,7 @@ from hypertwin.files import writing
 from hypertwin.model_error import evidence as errors_of_evidence
 from hypertwin.model_error import kinds
 from hypertwin.model_error.coverage import Coverage, coverage
-from hypertwin.model_error.interval import MIN_SOURCES, factors
+from hypertwin.model_error.interval import MIN_KIND_SOURCES, MIN_SOURCES, factors
 from hypertwin.show import comparison
 from hypertwin.studies import judge, record
 from hypertwin.studies.record import Drift
@@ -200,9 +200,10 @@ def _model_error(found: Sequence[errors_of_evidence.Row]) -> Iterator[str]:
         "Each source has the same weight. Ratios of two cases are left out: the errors that both cases share cancel.",
         "Counts, sizes and settings have no model error.",
         "",
-        f"A kind with fewer than {MIN_SOURCES} sources uses all kinds of its area, and an area with fewer uses all",
-        "areas. The coverage of such an area says little about the area itself. The table leaves out each source in",
-        "turn. Covered is the share of figures within the interval of the other sources, as the mean of all sources.",
+        f"A kind with fewer than {MIN_KIND_SOURCES} sources uses all kinds of its area. An area with fewer than",
+        f"{MIN_SOURCES} uses all areas, and its coverage says little about the area itself. The table leaves out each",
+        "source in turn. Covered is the share of figures within the interval of the other sources, as the mean of all",
+        "sources.",
         "The last column is the real figure over the twin's, at the median interval. Where a line has all kinds,",
         "throughputs are turned over. A factor above 1 is then always slower or busier.",
         "",

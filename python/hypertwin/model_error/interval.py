@@ -2,11 +2,12 @@
 
 Every source has the same weight, which it divides among its figures. The interval is from the 10th to the 90th weighted
 percentile of the errors. Both ends are then moved away from the weighted median (`widening`), because few sources show
-too little of the spread. The interval is therefore a prediction for a source that
-the evidence does not have. It is not symmetric: if the twin is too optimistic in an area, the interval shows it.
+too little of the spread. The interval is therefore a prediction for a source that the evidence does not have. It is
+not symmetric: if the twin is too optimistic in an area, the interval shows it.
 
-With fewer than `MIN_SOURCES` sources, all kinds of the area are pooled, then all areas. Tails are pooled only with the
-tails of other areas. The errors of means are smaller. A pooled error has the sign of slowness (`kinds.slower`).
+A kind with fewer than `MIN_KIND_SOURCES` sources uses all kinds of its area, and an area with fewer than `MIN_SOURCES`
+uses all areas. Tails are pooled only with the tails of other areas. The errors of means are smaller. A pooled error has
+the sign of slowness (`kinds.slower`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ LEVEL = 0.8
 """Share of real figures that an interval is to contain."""
 
 MIN_SOURCES = 6
-"""Minimum number of sources for an interval of their own."""
+"""Minimum number of sources for an interval of an area."""
+
+MIN_KIND_SOURCES = 10
+"""Minimum number of sources for an interval of a kind. Of fewer, the outer tenth is one source and its worst figure."""
 
 LEAST_WITHIN = 0.1
 """Minimum share of the variance within a source, so that one measured point never removes all of the error."""
@@ -73,7 +77,8 @@ def interval(
     for basis, chosen in _pools(area, kind):
         errors = [(row.study, slower(row.kind, row.error)) for row in rows if chosen(row)]
         sources = len({study for study, _ in errors})
-        if sources + left_out >= MIN_SOURCES or (basis == "all" and sources > 1):
+        enough = MIN_KIND_SOURCES if basis == "kind" else MIN_SOURCES
+        if sources + left_out >= enough or (basis == "all" and sources > 1):
             ends = _ends(errors)
             if own:
                 ends = _narrowed(ends, _within(errors), [slower(kind, error) for error in own])

@@ -88,7 +88,13 @@ def test_too_few_sources_are_pooled_in_the_area_and_then_over_all():
     assert interval.interval(own + times, "pools", "latency").high == pytest.approx(-0.5)
     pooled = interval.interval(own + elsewhere, "drives", "latency")
     assert (pooled.basis, pooled.sources) == ("all", 11)
-    assert interval.interval([*own, Row("pools-6", "pools", "throughput", 0.5)], "pools", "throughput").basis == "kind"
+    one_more = Row("pools-6", "pools", "throughput", 0.5)
+    assert interval.interval([*own, one_more], "pools", "throughput").basis == "area"
+
+
+def test_a_kind_has_an_interval_of_its_own_once_its_outer_tenth_is_more_than_one_source():
+    assert interval.interval(sources(9), "pools", "throughput").basis == "area"
+    assert interval.interval(sources(10), "pools", "throughput").basis == "kind"
 
 
 def test_tails_are_pooled_with_tails_only_and_nothing_with_one_source():
