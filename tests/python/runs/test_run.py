@@ -30,7 +30,8 @@ def misfits(value: Any, kind: Any, where: str) -> Iterator[str]:
         yield f"{where} is {value!r}, not {kind}"
     elif is_typeddict(kind):
         fields = get_type_hints(kind, include_extras=True)
-        optional = {key for key, each in fields.items() if get_origin(each) is NotRequired}
+        said = {key for key, each in fields.items() if get_origin(each) is NotRequired}
+        optional = said | kind.__optional_keys__
         yield from (f"{where}.{key} has no type" for key in value.keys() - fields)
         yield from (f"{where}.{key} is missing" for key in fields.keys() - optional - value.keys())
         plain = get_type_hints(kind)
