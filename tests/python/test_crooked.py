@@ -7,13 +7,12 @@ from tests.crooked import GIB, crooked
 from tests.python.plan.placement.test_policies import applied
 
 import hypertwin
-from hypertwin import scenario
+from hypertwin import _core, scenario
 from hypertwin.diagnosis import diagnose, memory, what_if
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.evidence import Evidence, Stat
 from hypertwin.diagnosis.remedies import Remedy
 from hypertwin.plan.capacity.limits import AskedVm, Limits
-from hypertwin.plan.capacity.overhead import overhead_bytes
 from hypertwin.plan.capacity.state import State
 from hypertwin.plan.placement import fixes, place, planning
 from hypertwin.plan.placement.balance import fewest_moves
@@ -109,8 +108,8 @@ def test_admission_control_keeps_what_it_is_set_to() -> None:
 
 def test_slots_are_of_the_memory_that_hypervisors_leave() -> None:
     # a slot is what app reserves, 3 GHz and 31 GiB, and what ESXi takes for it
-    slot = 31 * GIB + overhead_bytes(4, 40 * GIB)
-    appliance = overhead_bytes(3, 24 * GIB)
+    slot = 31 * GIB + _core.memory_overhead("esxi-8.0", 40 * GIB, 4)
+    appliance = _core.memory_overhead("esxi-8.0", 24 * GIB, 3)
     by_memory = [(93 * GIB) // slot, (149 * GIB - appliance) // slot, *[(125 * GIB) // slot] * 3]
     by_cpu = [16_000 // 3_000, (36_000 - 32) // 3_000, *[25_000 // 3_000] * 3]
     assert (by_memory, by_cpu) == ([2, 4, 3, 3, 3], [5, 11, 8, 8, 8])

@@ -67,6 +67,7 @@ pub use driver::{Driver, driven_run};
 pub use error::RunError;
 pub use hypertwin_kernel::{half_width_95, replication_seed};
 pub use hypertwin_models::accounting::{Account, State};
+pub use hypertwin_models::hypervisor::esxi::memory::overhead as memory_overhead;
 pub use hypertwin_models::layout::layouts;
 pub use hypertwin_models::migration::forecast;
 pub use hypertwin_models::storage::durability;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use hypertwin_cluster::{
-    Bandwidth, Bytes, Duration, Frequency, In, Limits, Mistake, QuantityError, Rate, Record, Redundancy,
+    Bandwidth, Bytes, Duration, Frequency, Hypervisor, In, Limits, Mistake, QuantityError, Rate, Record, Redundancy,
     RedundancyError, RedundancyFacts, Scenario,
 };
 use hypertwin_engine::durability::{Assumptions, Repair, assess};
@@ -215,6 +215,19 @@ fn redundancy(text: &str) -> PyResult<String> {
         .parse()
         .map_err(|error: RedundancyError| PyValueError::new_err(error.to_string()))?;
     json(&In(&RedundancyFacts::from(redundancy)))
+}
+
+/// Memory in bytes that an ESXi host of this version needs for a VM beside the VM's own; ValueError if there is no such
+/// version.
+#[pyfunction]
+fn memory_overhead(hypervisor: &str, memory_bytes: u64, vcpus: u32) -> PyResult<f64> {
+    let version: Hypervisor =
+        serde_json::from_value(hypervisor.into()).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(hypertwin_engine::memory_overhead(
+        version,
+        Bytes::new(memory_bytes),
+        vcpus,
+    ))
 }
 
 /// Hertz of a frequency such as `2.5 GHz`; ValueError gives the reason if the text is invalid.
@@ -494,6 +507,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(misspelt_drive, module)?)?;
     module.add_function(wrap_pyfunction!(limits, module)?)?;
     module.add_function(wrap_pyfunction!(redundancy, module)?)?;
+    module.add_function(wrap_pyfunction!(memory_overhead, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
     module.add_function(wrap_pyfunction!(duration_s, module)?)?;
     module.add_function(wrap_pyfunction!(size_bytes, module)?)?;

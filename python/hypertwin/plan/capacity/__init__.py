@@ -11,7 +11,7 @@ checked by hand. `simulate` and `density` show how well a number of VMs runs.
 | `state.py` | a cluster with its limits and its demand |
 | `packing.py` | packing of all VMs into hosts |
 | `restart.py` | restart of the VMs of failed hosts, also used by diagnosis |
-| `admission.py`, `overhead.py` | VMs that HA can power on after a failure, and whether demand is met |
+| `admission.py` | VMs that HA can power on after a failure, and whether demand is met |
 | `room.py` | headroom, now and after a failure |
 | `pools.py` | use of distributed storage pools by a VM, and the number of VMs that fit |
 | `storage.py` | datastores, and their use by VMs |

@@ -23,9 +23,10 @@ from hypertwin.documents.failover import Failover
 from hypertwin.language import Vm
 from hypertwin.plan.capacity import restart
 from hypertwin.plan.capacity.demand import capacity_mhz
-from hypertwin.plan.capacity.overhead import MIB, overhead_bytes
 from hypertwin.plan.capacity.state import Limited, State
 from hypertwin.scenario import Scenario
+
+MIB = 2**20
 
 UNRESERVED_MHZ = 32.0
 """CPU that counts for a VM without a CPU reservation, in MHz."""
@@ -159,10 +160,12 @@ def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
     memory = float(_core.size_bytes(entry.get("memory_reservation", "0 B")))
     if entry.get("huge_pages"):
         memory = float(vm.memory_bytes)
-    if not next(host for host in state.hosts if host.name == vm.host).options.admission:
+    host = next(host for host in state.hosts if host.name == vm.host)
+    if not host.options.admission:
         return Pair(0.0, memory)
     mhz = _core.frequency_hz(entry["reservation"]) / 1e6 if "reservation" in entry else 0.0
-    return Pair(mhz or UNRESERVED_MHZ, memory + overhead_bytes(vm.vcpus, vm.memory_bytes))
+    overhead = _core.memory_overhead(host.hypervisor, vm.memory_bytes, vm.vcpus)
+    return Pair(mhz or UNRESERVED_MHZ, memory + overhead)
 
 
 def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:

@@ -10,7 +10,6 @@ import yaml
 import hypertwin
 from hypertwin import scenario
 from hypertwin.plan.capacity.admission import Pair, Slots, percentage_tolerates
-from hypertwin.plan.capacity.overhead import MIB, overhead_bytes
 from hypertwin.show import capacity as report
 
 HOSTS = [Pair(9, 9), Pair(9, 6), Pair(6, 6)]
@@ -138,17 +137,3 @@ def test_linux_reserves_what_is_in_huge_pages():
     assert len(strict["not_powered_on"]) == 1
     assert (strict["restart_s"]["detection"], strict["restart_s"]["detection_longest"]) == (110, 140)
     assert (strict["restart_s"]["primary"], strict["restart_s"]["primary_longest"]) == (170, 200)
-
-
-@pytest.mark.parametrize(
-    ("vcpus", "mib", "beside"),
-    [(1, 256, 20.29), (8, 256, 48.16), (2, 1024, 29.91), (4, 1024, 37.86), (1, 4096, 48.64), (8, 16384, 168.60)],
-)
-def test_cells_of_the_table_of_overhead(vcpus, mib, beside):
-    assert overhead_bytes(vcpus, mib * MIB) == pytest.approx(beside * MIB)
-
-
-def test_between_and_beyond_cells_overhead_is_linear():
-    assert overhead_bytes(1, 640 * MIB) == pytest.approx((20.29 + 25.90) / 2 * MIB)
-    assert overhead_bytes(1, 28672 * MIB) == pytest.approx((2 * 139.62 - 48.64) * MIB)
-    assert overhead_bytes(4, 4096 * MIB) == pytest.approx((52.72 + (76.78 - 52.72) / 3) * MIB)

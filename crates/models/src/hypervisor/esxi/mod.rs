@@ -1,7 +1,7 @@
 //! VMware ESXi: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA, `storage.rs` its controllers and paths,
 //! `migration.rs` its defaults of live migration, `memory.rs` its memory.
 
-mod memory;
+pub mod memory;
 mod migration;
 pub mod scheduler;
 mod storage;
