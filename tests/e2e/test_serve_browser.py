@@ -110,7 +110,7 @@ def test_form_and_editor_edit_the_same_text_and_keep_comments(browser: Browser, 
         tab.keyboard.press("Tab")
         tab.get_by_role("tab", name="YAML").click()
         editor = tab.get_by_role("textbox", name="YAML of tiny.yaml")
-        expect(editor).to_contain_text("vcpus: 9")
+        expect(editor).to_contain_text("vcpus: 9", timeout=30_000)
         expect(tab.get_by_text("1 error").first).to_be_visible()
         fits(tab)
         editor.click()
