@@ -238,15 +238,20 @@ def test_a_point_of_a_sweep_is_compared_with_itself(browser, sweep, cli, folder)
         assert any(figure in before for figure in original if figure)
 
 
+def without_charts(text: str) -> str:
+    """Leave out the charts over time, which a run that was nearly over has opened on a slow computer."""
+    return re.sub(r"Over time\n.*?(?=Groups, VMs, hosts and storage)", "", text, flags=re.DOTALL)
+
+
 def test_what_takes_too_long_can_be_taken_back(browser, pair):
     with opened(browser, pair) as page:
-        before = page.tab.locator("main").inner_text()
+        before = without_charts(page.tab.locator("main").inner_text())
         number = page.tab.locator("#live-vms-app-load + input")
         number.fill("20000")
         number.press("Tab")
         page.tab.wait_for_timeout(2500)
         page.tab.locator(".live").get_by_role("button", name="Original", exact=True).click()
-        assert page.tab.locator("main").inner_text() == before
+        assert without_charts(page.tab.locator("main").inner_text()) == before
         setting(page.tab, "vms.app.load").fill("2")
         settled(page.tab)
 
