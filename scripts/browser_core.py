@@ -26,7 +26,7 @@ MAX_GZIP_KB = 800
 SMALL = ("-Cllvm-args=-inline-threshold=12", "-Csymbol-mangling-version=v0")
 """Less inlining than for speed, and an order of functions that is compressed better by a hundredth.
 
-A run takes as long as with LLVM's own threshold for small code, which is 50. With 6 it takes a tenth longer.
+With 15 a run takes as long as with LLVM's own threshold for small code, which is 50. With 6 it takes a tenth longer.
 """
 
 ADDING_S = 60
