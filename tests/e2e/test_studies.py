@@ -48,6 +48,7 @@ OF_THE_MODEL = {
     "cycles of NVMe over TCP on ESXi",
     "cycles of virtio-blk's guest",
     "cycles of an I/O thread",
+    "wait of QEMU's main loop",
     "wait of virtio-scsi",
     "wait of Windows",
     "part of a synchronous write in which the controller takes no other",

@@ -244,6 +244,16 @@ def test_a_wrong_turn_has_a_signpost(
     assert not Path("x.yaml").exists()
 
 
+def test_an_error_in_a_file_of_a_study_is_the_file_s_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = tmp_path / "cpu-limit-example"
+    shutil.copytree(ROOT / "studies/cpu-limit-example", study)
+    scenario = study / "scenario.yaml"
+    scenario.write_text(scenario.read_text() + "colour: red\n")
+    assert run(["validate", str(study)]) == 2
+    said = words(capsys.readouterr().err)
+    assert "colour" in said and "does not read" not in said
+
+
 def test_every_kind_of_file_names_a_command_that_there_is(folder: Path) -> None:
     for kind in signposts.KINDS:
         assert kind.commands <= catalogue.COMMANDS.keys()

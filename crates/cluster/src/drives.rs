@@ -15,7 +15,8 @@ use crate::spec::device::Device;
 /// The drives by name.
 pub(crate) static TABLE: LazyLock<BTreeMap<String, Device>> = LazyLock::new(|| {
     // as a value first: scenarios are read from values, and the code that reads a device from text would be one more
-    let table: Value = serde_json::from_str(include_str!("drives.json")).expect("the table is JSON");
+    let table: Value =
+        serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/drives.json"))).expect("the table is JSON");
     BTreeMap::deserialize(&table).expect("the table has the form of devices")
 });
 

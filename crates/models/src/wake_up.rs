@@ -6,9 +6,10 @@
 //! follows from how long all of the core has been idle. Whether CPUs may sleep deeply is up to the host's power policy.
 //!
 //! A thread of the hypervisor that works for virtual controllers wakes up likewise, without a guest: for a request, and
-//! again for its completion. A thread that polls does neither: it looks for events itself for a while before it sleeps.
-//! A thread of a storage service wakes up for an operation. The wake-up for the answer of a device is in the device's
-//! time, which is what a host sees of it.
+//! again for its completion. KVM polls for a while for a vCPU that halts: then the CPU has not slept, and the host does
+//! not switch. A thread that polls does neither: it looks for events itself for a while before it sleeps. A thread of a
+//! storage service wakes up for an operation. The wake-up for the answer of a device is in the device's time, which is
+//! what a host sees of it.
 //!
 //! **Sources.** Idle states: exit latencies and target residencies of Skylake and Cascade Lake servers in Linux's
 //! `drivers/idle/intel_idle.c` (`skx_cstates`), except that C6 takes 41 us, what firmware says of a core that leaves it
@@ -17,7 +18,8 @@
 //! family's `wake_up`; of a thread an interrupt and a switch, as without a hypervisor.
 //!
 //! **Assumptions.** The host foresees how long a CPU will be idle, and something else on its package is awake. The core
-//! of a thread has been idle for as long as the thread. Polling before a CPU halts (KVM's `halt_poll_ns`) has no model.
+//! of a thread has been idle for as long as the thread. Polling for a halted vCPU (KVM's `halt_poll_ns`) costs no CPU
+//! time here, and has its longest limit at once.
 //!
 //! **A wake-up is a start-up time of the logical CPU, not an event.** When the engine settles the time of a CPU, the
 //! start-up time comes before the work. The start-up time therefore delays the next event and needs no event of its
@@ -57,6 +59,8 @@ pub struct WakeUp {
     pub path_ns: u64,
     /// Whether idle CPUs leave C1.
     pub sleeps_deeply: bool,
+    /// For how long the host polls for work of a vCPU that halts before it lets the CPU sleep.
+    pub polls_ns: u64,
 }
 
 impl WakeUp {
@@ -67,6 +71,13 @@ impl WakeUp {
             path_ns: SWITCH_NS,
             ..self
         }
+    }
+
+    /// Time until a vCPU begins for whose work its logical CPU polls, if it halted there `halted_ns` ago: the guest's
+    /// interrupt, and its switch to the process.
+    #[inline]
+    pub fn polled_ns(&self, halted_ns: u64) -> Option<u64> {
+        (halted_ns < self.polls_ns).then_some(SWITCH_NS)
     }
 
     /// Time until a vCPU begins on a logical CPU whose core has been idle for `idle_ns`.
@@ -89,6 +100,8 @@ pub struct ThreadWakeUp {
     pub sleeps_deeply: bool,
     /// For how long it polls before it sleeps.
     pub polls_ns: u64,
+    /// From the event that wakes it on a running logical CPU until it works.
+    pub path_ns: u64,
     /// How long it takes, where that is given.
     pub given_ns: Option<u64>,
 }
@@ -98,8 +111,9 @@ impl ThreadWakeUp {
     #[inline]
     pub fn ns(&self, idle_ns: u64) -> u64 {
         let wake_up = WakeUp {
-            path_ns: SWITCH_NS,
+            path_ns: self.path_ns,
             sleeps_deeply: self.sleeps_deeply,
+            polls_ns: 0,
         };
         match self.given_ns {
             _ if idle_ns <= self.polls_ns => 0,
@@ -117,6 +131,7 @@ mod tests {
     fn a_thread_that_polls_begins_at_once_and_later_wakes_up_like_others() {
         let main_loop = ThreadWakeUp {
             sleeps_deeply: true,
+            path_ns: 2_000,
             ..ThreadWakeUp::default()
         };
         let polling = ThreadWakeUp {
@@ -141,6 +156,7 @@ mod tests {
         let of_vcpu = WakeUp {
             path_ns: 5_000,
             sleeps_deeply: true,
+            polls_ns: 0,
         };
         let idle_ns = [1, 20_000, 600_000];
         assert_eq!(
@@ -154,6 +170,7 @@ mod tests {
         let deep = WakeUp {
             path_ns: 5_000,
             sleeps_deeply: true,
+            polls_ns: 0,
         };
         let idle_us = [0, 19, 20, 599, 600, 1_000_000];
         let times = idle_us.map(|idle_us| deep.ns(idle_us * 1_000));

@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     except HypertwinError as error:
         from hypertwin.cli import signposts  # for errors only
 
-        error = signposts.redirected(error, next((word for word in arguments if not word.startswith("-")), ""))
+        error = signposts.redirected(error, arguments)
         streams.fail(str(error))
         return error.exit_code
     except typer.TyperException as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,10 +95,11 @@ ADDRESSES = {
 """Hints for addresses with a scheme that no command reads."""
 
 
-def redirected(error: HypertwinError, command: str) -> HypertwinError:
-    """Return the error, or one that names the right command for the file."""
+def redirected(error: HypertwinError, arguments: Sequence[str]) -> HypertwinError:
+    """Return the error, or one that names the right command for a file of a command line."""
     if not isinstance(error, ScenarioError):
         return error
+    command = next((word for word in arguments if not word.startswith("-")), "")
     first = error.mistakes[0]
     if first.code == "output-is-input":  # its file is an output
         return error
@@ -107,7 +108,8 @@ def redirected(error: HypertwinError, command: str) -> HypertwinError:
         return ScenarioError.of(
             [Mistake(first.code, "", "an address that no reader knows", "", ADDRESSES[scheme], first.file)]
         )
-    kind = kind_of(Path(first.file)) if first.file and not first.file.startswith("--") else None
+    # a command also reads files that it was not given, such as the scenario of a study: there, the error is the content
+    kind = kind_of(Path(first.file)) if first.file in arguments and not first.file.startswith("--") else None
     if kind is None or (command in kind.commands and first.code != "unknown-source"):
         return error
     how = HINTS.get((command, kind.name), kind.how).format(file=first.file)

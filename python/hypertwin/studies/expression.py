@@ -11,15 +11,22 @@ from typing import Any
 from hypertwin.studies import moves
 from hypertwin.studies.published import Row, StudyError
 
-SMALLEST_DENOMINATOR = 0.1
-"""Minimum denominator of a ratio (per cent, milliseconds), because a ratio to almost nothing is meaningless."""
+SMALLEST_PCT = 0.1
+"""Minimum denominator of a ratio of percentages, because a ratio to almost nothing is meaningless."""
 
 
 def evaluate(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
     """Return the twin's figure for a row, from the reports of the study's cases."""
     numerator, _, denominator = row.twin.partition(" / ")
     value = _sum(numerator, row, reports)
-    return value / max(_sum(denominator, row, reports), SMALLEST_DENOMINATOR) if denominator else value
+    if not denominator:
+        return value
+    of = _sum(denominator, row, reports)
+    if denominator.endswith("_pct"):
+        of = max(of, SMALLEST_PCT)
+    if not of:
+        raise StudyError(f"{row.case} {row.metric}: {denominator!r} is 0 in the twin, and a ratio to it has no value")
+    return value / of
 
 
 def likelihood(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float | None:

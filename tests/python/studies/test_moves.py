@@ -61,6 +61,22 @@ def test_figures_of_moves(report, twin, expected):
     assert evaluate(row(twin), {"one": report}) == expected
 
 
+QUICK = {"io_latency_ms": {"mean": 0.02}, "half_ms": 0.01, "idle_pct": 0.02, "small_pct": 0.0, "none": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("twin", "expected"),
+    [("io_latency_ms.mean / half_ms", 2.0), ("idle_pct / idle_pct", 0.2), ("idle_pct / small_pct", 0.2)],
+)
+def test_only_a_ratio_to_almost_no_percent_is_held_back(twin, expected):
+    assert evaluate(row(twin), {"one": QUICK}) == expected
+
+
+def test_a_ratio_to_nothing_has_no_value():
+    with pytest.raises(StudyError, match="'none' is 0 in the twin"):
+        evaluate(row("half_ms / none"), {"one": QUICK})
+
+
 @pytest.mark.parametrize("twin", ["moves.vm-3.seconds", "moves.vm-1.minutes", "moves.all"])
 def test_what_no_move_has_is_refused(twin):
     with pytest.raises(StudyError, match="made up: "):

@@ -28,9 +28,10 @@ pub struct Migration {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub downtime: Option<Duration>,
-    /// Time before the first page is sent: connection, checks, devices.
-    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "10 min"))]
-    pub setup: Duration,
+    /// Time before the first page is sent: connection, checks, devices. Default: ESXi 2.5 s, Linux 7.5 s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "10 min"))]
+    pub setup: Option<Duration>,
     /// Time between the last page and the first instruction on the new host.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "1 min"))]
     pub resume: Duration,
@@ -59,7 +60,7 @@ impl Default for Migration {
             streams: None,
             concurrent: None,
             downtime: None,
-            setup: Duration::from_millis(2_500),
+            setup: None,
             resume: Duration::from_millis(20),
             convergence: None,
             throttle_initial_pct: 20.0,

@@ -127,6 +127,7 @@ impl Processors {
             self.worlds[world_id].state == State::Wait,
             "only a world that waits wakes"
         );
+        self.worlds[world_id].waited_ns = clock.now - self.worlds[world_id].since;
         self.enter(world_id, State::Ready, clock.now);
         let mut throttled = false;
         if let Some(Vcpu { vm, .. }) = self.worlds[world_id].vcpu() {
@@ -164,7 +165,9 @@ impl Processors {
                         Kind::Service { .. } => host.wake_up.of_thread(),
                         _ => host.wake_up,
                     };
-                    let host_ns = || wake_up.ns(host.core_idle_ns(cpu, clock.now));
+                    let is_polled = world.vcpu().is_some() && world.cpu == cpu;
+                    let polled = is_polled.then(|| wake_up.polled_ns(world.waited_ns)).flatten();
+                    let host_ns = || polled.unwrap_or_else(|| wake_up.ns(host.core_idle_ns(cpu, clock.now)));
                     host.cpus[cpu].wake_ns = world.wake_up_ns.unwrap_or_else(host_ns);
                 }
                 self.start(host_id, cpu, world_id, true, guest, clock);

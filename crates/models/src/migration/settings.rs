@@ -14,6 +14,8 @@ pub struct Defaults {
     pub concurrent: u32,
     /// Longest time for the last copy.
     pub downtime_s: f64,
+    /// Time before the first page is sent, with what is cleaned up in the end.
+    pub setup_s: f64,
     /// Time to find that a byte of a zero page need not be sent.
     pub zero_s_per_byte: f64,
     /// What happens to a VM that writes too fast.
@@ -50,15 +52,16 @@ impl Settings {
     /// The scenario's, or else a hypervisor's defaults.
     pub fn of(said: &Migration, defaults: &Defaults) -> Self {
         let link = said.link.bytes_per_s();
+        let seconds = |said: Option<hypertwin_cluster::Duration>, default| {
+            said.map_or(default, hypertwin_cluster::Duration::seconds)
+        };
         let streams = said.streams.map_or(defaults.streams, f64::from);
         Self {
             link,
             most: (streams * said.stream.bytes_per_s()).min(link),
             concurrent: said.concurrent.unwrap_or(defaults.concurrent) as usize,
-            downtime_s: said
-                .downtime
-                .map_or(defaults.downtime_s, hypertwin_cluster::Duration::seconds),
-            setup_s: said.setup.seconds(),
+            downtime_s: seconds(said.downtime, defaults.downtime_s),
+            setup_s: seconds(said.setup, defaults.setup_s),
             zero_s_per_byte: defaults.zero_s_per_byte,
             resume_s: said.resume.seconds(),
             convergence: said.convergence.unwrap_or(defaults.convergence),

@@ -137,6 +137,7 @@ impl Path {
                 .wake_up(place.host_spec)
                 .sleeps_deeply,
             polls_ns: shares.polls_ns,
+            path_ns: shares.path_ns,
             given_ns: place.workload.wake_up.map(|time| time.nanos()),
         };
         for thread in threads.iter() {

@@ -43,6 +43,7 @@ impl HypervisorModel for BareMetal {
                 host.power_policy,
                 Some(PowerPolicy::HighPerformance | PowerPolicy::NotManaged)
             ),
+            polls_ns: 0,
         }
     }
 
@@ -95,6 +96,7 @@ impl HypervisorModel for BareMetal {
             is_shared: false,
             count: 0,
             polls_ns: 0,
+            path_ns: SWITCH_NS,
         }
     }
 

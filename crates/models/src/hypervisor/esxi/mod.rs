@@ -15,7 +15,7 @@ use crate::scheduler::CpuScheduler;
 use crate::storage::protocol::ProtocolCost;
 use crate::storage::virtual_controller::{Cycles, HeedsRate, IoThreads, queues};
 use crate::vnuma::Topology;
-use crate::wake_up::WakeUp;
+use crate::wake_up::{SWITCH_NS, WakeUp};
 use hypertwin_cluster::{
     ControllerKind, DiskKind, HostGroup, Hypervisor, Plugin, PowerPolicy, Protocol, SchedulerOptions, VmGroup,
 };
@@ -45,6 +45,7 @@ impl HypervisorModel for Esxi {
         WakeUp {
             path_ns: 5_000,
             sleeps_deeply,
+            polls_ns: 0,
         }
     }
 
@@ -88,6 +89,7 @@ impl HypervisorModel for Esxi {
             is_shared: false,
             count: each * vm.controllers as usize,
             polls_ns: 0,
+            path_ns: SWITCH_NS,
         }
     }
 

@@ -21,6 +21,10 @@ use crate::vnuma::Topology;
 use crate::wake_up::WakeUp;
 use hypertwin_cluster::{ControllerKind, HostGroup, Hypervisor, PowerPolicy, Protocol, VmGroup};
 
+/// For how long KVM polls for work of a vCPU that halts: `halt_poll_ns` of x86
+/// (`Documentation/virt/kvm/halt-polling.rst`). It adapts to waits within that limit and gives up on longer ones.
+const HALT_POLL_NS: u64 = 200_000;
+
 /// Linux with KVM, all kernels.
 pub struct Linux;
 
@@ -45,6 +49,7 @@ impl HypervisorModel for Linux {
         WakeUp {
             path_ns: 5_000,
             sleeps_deeply: !is_shallow,
+            polls_ns: HALT_POLL_NS,
         }
     }
 

@@ -64,6 +64,8 @@ pub struct IoThreads {
     pub count: usize,
     /// For how long one polls before it sleeps.
     pub polls_ns: u64,
+    /// From the event that wakes it on a running logical CPU until it works.
+    pub path_ns: u64,
 }
 
 impl VirtualController {
