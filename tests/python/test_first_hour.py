@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
