@@ -43,12 +43,17 @@ impl Link {
 
     /// Time that it was busy since the last reset.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
-        self.busy_ns - self.free_at_ns.saturating_sub(now_ns)
+        self.busy_ns - self.left_ns(now_ns)
     }
 
     /// Counts busy time from `now_ns`.
     pub fn reset(&mut self, now_ns: u64) {
-        self.busy_ns = self.free_at_ns.saturating_sub(now_ns);
+        self.busy_ns = self.left_ns(now_ns);
+    }
+
+    /// Service that is not given yet, at most: it may begin later than `now_ns`.
+    fn left_ns(&self, now_ns: u64) -> u64 {
+        self.busy_ns.min(self.free_at_ns.saturating_sub(now_ns))
     }
 }
 
@@ -69,5 +74,11 @@ mod tests {
         assert_eq!(link.busy_ns(22_000), 18_000);
         link.reset(22_000);
         assert_eq!(link.busy_ns(25_000), 3_000);
+        link.occupy(40_000, 5_000);
+        assert!(
+            link.busy_ns(30_000) <= 3_000,
+            "a command that has not come yet is no busy time"
+        );
+        assert_eq!(link.busy_ns(45_000), 8_000);
     }
 }
