@@ -1,10 +1,9 @@
 //! Defaults of vMotion.
 //!
 //! **Sources.** Concurrency and link speeds: VMware, "vSphere Configuration Maximums" (8 at 10 Gb/s and faster, 4
-//! below). The downtime of 500 ms and the set-up of 2.5 s are said with the
-//! keys `hosts.X.migration`. ESXi knows which pages a VM has never
-//! touched. ESXi 7.0 U2 uses as many streams as fill the link (VMware, "Faster vMotion makes balancing workloads
-//! invisible").
+//! below). The downtime of 500 ms and the set-up of 2.5 s are said with the keys `hosts.X.migration`. ESXi knows which
+//! pages a VM has never touched. ESXi 7.0 U2 uses as many streams as fill the link (VMware, "Faster vMotion makes
+//! balancing workloads invisible").
 
 use crate::migration::{Defaults, Settings};
 use hypertwin_cluster::{Convergence, HostGroup, Hypervisor};

@@ -11,8 +11,8 @@ use hypertwin_cluster::{Convergence, HostGroup};
 const ZERO_S_PER_BYTE: f64 = 9.629 / 100e9;
 
 /// Time of a migration in which no page is sent: the target's QEMU starts, and the source's is cleaned up. The middle
-/// of 6 and 9 s, in the logs of two clusters of Proxmox VE that no study has (live migration test of 2026-09-22, VM of
-/// 512 MB; CyberSecurity-all, "One way to implement RAID1 shared storage for a Proxmox cluster", 2025, VM of 4 GB).
+/// of 6 and 9 s, in the logs of two clusters of Proxmox VE that no study has (pastebin.com/wWgTeXcy, 2015;
+/// CyberSecurity-all, "One way to implement RAID1 shared storage for a Proxmox cluster", GitHub, 2025).
 const SETUP_S: f64 = 7.5;
 
 /// How a Linux host migrates.
