@@ -189,7 +189,12 @@ impl Processors {
     fn preempt(&mut self, host_id: HostId, cpu: usize, world_id: WorldId, guest: &mut impl Guest, clock: &mut Clock) {
         let occupancy = &self.hosts[host_id].occupancy;
         let rival = occupancy.rival(self.worlds[world_id].local, cpu);
-        let victim = occupancy.running(cpu).map(|_| self.displace(host_id, cpu, clock.now));
+        if let Some(sibling) = rival {
+            // Until now it has shared the core with the victim.
+            self.settle(host_id, sibling, clock.now);
+        }
+        let is_busy = self.hosts[host_id].occupancy.running(cpu).is_some();
+        let victim = is_busy.then(|| self.displace(host_id, cpu, clock.now));
         let evicted = rival.map(|sibling| {
             let evicted = self.displace(host_id, sibling, clock.now);
             self.disarm(host_id, sibling, clock);
