@@ -71,6 +71,7 @@ UNNAMED = {
     "monster-vm": 5,
     "oracle-vsphere4": 2,
     "proxmox-ha-logs": 1,
+    "qemu-free-page-hints": 1,
     "scaled-sysbench": 3,
     "sql-server-2008-vsphere4": 2,
     "vsan6-hybrid": 1,

@@ -69,7 +69,7 @@ QUICK = {"io_latency_ms": {"mean": 0.02}, "half_ms": 0.01, "idle_pct": 0.02, "sm
     [("io_latency_ms.mean / half_ms", 2.0), ("idle_pct / idle_pct", 0.2), ("idle_pct / small_pct", 0.2)],
 )
 def test_only_a_ratio_to_almost_no_percent_is_held_back(twin, expected):
-    assert evaluate(row(twin), {"one": QUICK}) == expected
+    assert evaluate(row(twin), {"one": QUICK}) == pytest.approx(expected)
 
 
 def test_a_ratio_to_nothing_has_no_value():
