@@ -142,8 +142,9 @@ fn one_client_of_a_database_waits_for_wake_ups_and_many_do_not() {
     // 25. Client and server wake each other; the work is what one client leaves after two wake-ups from C1.
     let throughput = |clients: u32| {
         let mut machine = host("linux-6.6", 1, 4, 2);
-        machine["smt_yield"] = json!(1.35); // of which the hypervisor is not KVM, and does not poll
+        machine["smt_yield"] = json!(1.35);
         let work_us = 1e6 / 30_000.0 - 2.0 * 7.0;
+        // the host was Hyper-V, which does not poll as KVM does
         let workload = json!({
             "arrivals": {"closed": {"population": clients}}, "bursts": 2, "wake_up": "7 us",
             "cpu": {"mean": format!("{work_us:.3} us"), "cv": 0.5},
