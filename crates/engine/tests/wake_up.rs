@@ -95,6 +95,20 @@ fn a_workload_may_have_a_wake_up_of_its_own() {
 }
 
 #[test]
+fn a_vcpu_halts_once_however_often_it_is_sampled_meanwhile() {
+    // it pauses for longer than KVM polls, and is sampled within every fourth pause
+    let mut workload = client("250 us");
+    workload["cpu"]["mean"] = json!("20 us");
+    let [seldom, often] = ["1 s", "1 ms"].map(|interval| {
+        let run = json!({"run": {"duration": "1 s", "warmup": "0 s", "sample_interval": interval}});
+        let vms = json!({"v": vm(1, "w", json!({}))});
+        let scenario = scenario(host("linux-6.6", 1, 1, 1), vms, json!({"w": workload}), run);
+        support::report(&scenario, 1).vms["v"].throughput_per_s
+    });
+    assert!(close(seldom, 1e6 / 285.0) && close(often, seldom), "{seldom} {often}");
+}
+
+#[test]
 fn a_host_polls_for_a_vcpu_that_halted_lately_however_long_its_cpu_has_been_idle() {
     // a pauses for 250 us, in which b runs on the same CPU: a has halted for too long, though its CPU has just been
     // busy

@@ -194,7 +194,7 @@ impl World {
             account: Account::default(),
             cpu: 0,
             limited: false,
-            waited_ns: 0,
+            halted_at: 0,
             asleep: false,
             wake_up_ns: None,
             is_awake: false,

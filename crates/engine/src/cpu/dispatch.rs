@@ -127,7 +127,6 @@ impl Processors {
             self.worlds[world_id].state == State::Wait,
             "only a world that waits wakes"
         );
-        self.worlds[world_id].waited_ns = clock.now - self.worlds[world_id].since;
         self.enter(world_id, State::Ready, clock.now);
         let mut throttled = false;
         if let Some(Vcpu { vm, .. }) = self.worlds[world_id].vcpu() {
@@ -166,7 +165,7 @@ impl Processors {
                         _ => host.wake_up,
                     };
                     let is_polled = world.vcpu().is_some() && world.cpu == cpu;
-                    let polled = is_polled.then(|| wake_up.polled_ns(world.waited_ns)).flatten();
+                    let polled = is_polled.then(|| wake_up.polled_ns(clock.now - world.halted_at)).flatten();
                     let host_ns = || polled.unwrap_or_else(|| wake_up.ns(host.core_idle_ns(cpu, clock.now)));
                     host.cpus[cpu].wake_ns = world.wake_up_ns.unwrap_or_else(host_ns);
                 }
@@ -398,6 +397,7 @@ impl Processors {
     pub fn sleep(&mut self, world_id: WorldId, guest: &mut impl Guest, clock: &mut Clock) {
         let (host_id, cpu) = (self.worlds[world_id].host, self.worlds[world_id].cpu);
         self.stop(host_id, cpu, State::Wait, clock.now);
+        self.worlds[world_id].halted_at = clock.now;
         let world = &self.worlds[world_id];
         if let Some(Vcpu { vm, .. }) = world.vcpu()
             && self.groups[vm].slowest_ns == Some(world.lag_ns)

@@ -148,8 +148,8 @@ pub struct World {
     pub cpu: usize,
     /// Held back by a CPU limit.
     pub limited: bool,
-    /// For how long it waited when it last woke.
-    pub(super) waited_ns: Nanos,
+    /// When it last had nothing more to do.
+    pub(super) halted_at: Nanos,
     /// The scheduler has not been told yet that it woke.
     pub(super) asleep: bool,
     /// How long it takes to begin on an idle logical CPU when it has been woken, where that is not up to its host.
