@@ -457,11 +457,11 @@ fn work_is_conserved() {
 }
 
 /// Bursts are whole nanoseconds, so two runs of the same work may part after a while: their sums agree, on average
-/// closely.
+/// closely. Pages that are swapped in are few, so it takes many.
 #[test]
 fn the_clock_at_which_work_was_measured_changes_nothing() {
-    let (mut sums, mut count) = ([[0.0; 2]; 5], 0);
-    for seed in seeds(SEEDS) {
+    let (mut sums, mut count, most) = ([[0.0; 2]; 5], 0, 4 * SEEDS);
+    for seed in seeds(most) {
         let mut dice = Dice::new(seed, "reference");
         let mut scenario = random_scenario(seed);
         if dice.one_in(2) {
@@ -492,7 +492,7 @@ fn the_clock_at_which_work_was_measured_changes_nothing() {
     }
     for [one, two] in sums {
         assert!(
-            (one - two).abs() <= 0.01 * one || count < SEEDS,
+            (one - two).abs() <= 0.01 * one || count < most,
             "sums of {count} clusters: {sums:?}"
         );
     }

@@ -248,3 +248,26 @@ fn ready_time_of_wake_ups_is_no_wait_for_a_logical_cpu() {
     assert!(report.judgement.vms.is_empty(), "{:?}", report.judgement.vms);
     assert_ne!(report.judgement.limits["v"].kind, LimitKind::HostCpu);
 }
+
+#[test]
+fn a_vcpu_that_finds_all_cpus_busy_waits_for_them_however_lately_it_woke() {
+    let workload = |wake_up: &str| {
+        json!({
+            "arrivals": {"open": {"rate": "1400 /s"}}, "cpu": {"mean": "200 us", "cv": 0}, "wake_up": wake_up,
+        })
+    };
+    for hypervisor in ["esxi-8.0", "linux-6.6"] {
+        let [none, some] = ["0 s", "10 us"].map(|wake_up| {
+            let mut vms = json!({"v": vm(1, "w", json!({}))});
+            vms["v"]["count"] = json!(6);
+            let workloads = json!({"w": workload(wake_up)});
+            let scenario = scenario(host(hypervisor, 1, 2, 1), vms, workloads, json!({}));
+            support::report(&scenario, 1).vms["v-1"].clone()
+        });
+        assert!(none.ready_pct > 1.0, "{hypervisor}: {none:?}");
+        assert_eq!(none.waiting_pct, none.ready_pct, "{hypervisor}");
+        // at most every arrival wakes its vCPU
+        let wakes_pct = some.ready_pct - some.waiting_pct;
+        assert!(wakes_pct > 0.0 && wakes_pct <= 1.4 * 1.05, "{hypervisor}: {some:?}");
+    }
+}

@@ -36,6 +36,8 @@ pub struct Account {
     pub limited_ns: u64,
     /// The part of ready between waking from idle and running: a guest sees it as idle time.
     pub wakeup_ns: u64,
+    /// The part of that in which a free logical CPU left its idle state and began: nothing else had it.
+    pub starting_ns: u64,
     /// The part of waiting in which it waited for memory that its host had swapped out: a guest sees it as busy.
     pub swap_wait_ns: u64,
     /// Interrupts served while this world was on the CPU.

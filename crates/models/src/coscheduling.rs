@@ -34,6 +34,17 @@ pub enum Progress {
     },
 }
 
+impl Progress {
+    /// Its lag; `None` while it is idle.
+    #[inline]
+    pub fn lag_ns(self) -> Option<u64> {
+        match self {
+            Self::Idle => None,
+            Self::Running { lag_ns } | Self::Ready { lag_ns } | Self::Stopped { lag_ns } => Some(lag_ns),
+        }
+    }
+}
+
 /// What to do with the vCPUs of a VM.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {

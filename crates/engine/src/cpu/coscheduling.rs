@@ -10,19 +10,19 @@ use hypertwin_models::coscheduling::{Progress, judge, slowest_waiting};
 
 impl Processors {
     /// Largest lag of the vCPUs of a VM that are not idle, other than `except`.
-    pub(super) fn slowest_lag(&mut self, vm_id: VmId, except: WorldId) -> u64 {
-        let group = &mut self.groups[vm_id];
+    pub(super) fn slowest_lag(&mut self, vm_id: VmId, except: WorldId, now: Nanos) -> u64 {
+        let group = &self.groups[vm_id];
         if let Some(known) = group.slowest_ns {
             return known;
         }
-        let slowest = self.worlds[group.vcpus]
-            .iter()
-            .zip(group.vcpus.iter())
-            .filter(|&(world, id)| world.state != State::Wait && id != except)
-            .map(|(world, _)| world.lag_ns)
-            .max()
-            .unwrap_or(0);
-        group.slowest_ns = Some(slowest);
+        let (vcpus, waits) = (group.vcpus, group.cosched_armed);
+        let lags = self.progress(vcpus, now).zip(vcpus.iter());
+        let of_others = lags.filter_map(|(progress, id)| if id == except { None } else { progress.lag_ns() });
+        let slowest = of_others.max().unwrap_or(0);
+        if !waits {
+            // it stays what it is
+            self.groups[vm_id].slowest_ns = Some(slowest);
+        }
         slowest
     }
 
@@ -37,6 +37,7 @@ impl Processors {
             && !group.cosched_armed
         {
             group.cosched_armed = true;
+            group.slowest_ns = None;
             clock.at(clock.now + thresholds.poll_ns, Event::Cosched(vm));
         }
     }
@@ -66,7 +67,6 @@ impl Processors {
         let (vcpus, now) = (group.vcpus, clock.now);
         let mut decisions = std::mem::take(&mut self.decisions);
         judge(self.progress(vcpus, now), thresholds, &mut decisions);
-        self.groups[vm_id].slowest_ns = None;
         for &vcpu in &decisions.start {
             self.enter(vcpus.at(vcpu), State::Ready, now);
             self.place(vcpus.at(vcpu), guest, clock);

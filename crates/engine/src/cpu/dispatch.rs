@@ -38,6 +38,7 @@ impl Processors {
             // To its guest it is still idle, so it falls behind none of its siblings.
             world.account.add(State::Ready, waking);
             world.account.wakeup_ns += waking;
+            world.account.starting_ns += waking;
         }
         world.since = now;
         let used = world
@@ -131,7 +132,7 @@ impl Processors {
         let mut throttled = false;
         if let Some(Vcpu { vm, .. }) = self.worlds[world_id].vcpu() {
             if self.groups[vm].cosched.is_some() {
-                self.worlds[world_id].lag_ns = self.slowest_lag(vm, world_id);
+                self.worlds[world_id].lag_ns = self.slowest_lag(vm, world_id, clock.now);
             }
             throttled = self.groups[vm].throttled;
             self.watch_limit(vm, clock);

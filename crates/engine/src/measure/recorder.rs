@@ -136,6 +136,7 @@ fn add(sum: &mut Account, other: &Account) {
     sum.wait_ns += other.wait_ns;
     sum.limited_ns += other.limited_ns;
     sum.wakeup_ns += other.wakeup_ns;
+    sum.starting_ns += other.starting_ns;
     sum.swap_wait_ns += other.swap_wait_ns;
     sum.overlap_ns += other.overlap_ns;
     sum.used_ns += other.used_ns;
@@ -149,6 +150,7 @@ pub fn difference(now: &Account, before: &Account) -> Account {
         wait_ns: now.wait_ns - before.wait_ns,
         limited_ns: now.limited_ns - before.limited_ns,
         wakeup_ns: now.wakeup_ns - before.wakeup_ns,
+        starting_ns: now.starting_ns - before.starting_ns,
         swap_wait_ns: now.swap_wait_ns - before.swap_wait_ns,
         overlap_ns: now.overlap_ns - before.overlap_ns,
         used_ns: now.used_ns - before.used_ns,

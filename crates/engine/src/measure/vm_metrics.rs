@@ -77,10 +77,10 @@ impl Figures {
         let Account {
             ready_ns,
             limited_ns,
-            wakeup_ns,
+            starting_ns,
             ..
         } = self.account;
-        ready_ns.saturating_sub(limited_ns + wakeup_ns) as f64
+        ready_ns.saturating_sub(limited_ns + starting_ns) as f64
     }
 
     fn throughput_per_s(&self) -> f64 {
