@@ -145,8 +145,9 @@ pub trait CpuScheduler: Send {
     fn migrate(&mut self, world: WorldId, to_cpu: usize);
     /// The running `world` has nothing to do any more.
     fn sleep(&mut self, world: WorldId, now_ns: u64);
-    /// `world` ran on `cpu` for `run_ns` and is charged `used_ns` for it (hyper-threading and clock considered).
-    fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, used_ns: f64);
+    /// `world` ran on `cpu` for `run_ns` until now, and is charged `used_ns` for it (hyper-threading and clock
+    /// considered).
+    fn charge(&mut self, world: WorldId, cpu: usize, now_ns: u64, run_ns: u64, used_ns: f64);
     /// Length of the slice that `world` gets when it starts or goes on at `now_ns`, in nanoseconds.
     fn slice_ns(&self, world: WorldId, now_ns: u64) -> u64;
     /// The slice of `world` on `cpu` ended.

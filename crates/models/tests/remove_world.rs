@@ -88,7 +88,7 @@ impl OneCpu {
         let slice_ns = self.scheduler.slice_ns(world, self.now_ns);
         self.now_ns += slice_ns;
         self.ran_ns[world as usize] += slice_ns;
-        self.scheduler.charge(world, 0, slice_ns, slice_ns as f64);
+        self.scheduler.charge(world, 0, self.now_ns, slice_ns, slice_ns as f64);
         if self.scheduler.slice_end(world, 0, self.now_ns, &self.cpus) == SliceEnd::Yield {
             self.cpus.vacate(0);
             self.scheduler.put_back(world, 0);

@@ -44,7 +44,7 @@ impl Processors {
         let used = world
             .account
             .charge(dt, overlap, shared, host.shared_charge, host.clock_ratio);
-        host.scheduler.charge(world.local, cpu, dt, used);
+        host.scheduler.charge(world.local, cpu, now, dt, used);
         // Time in the hypervisor is no progress of the guest.
         world.lag_ns += overlap;
         let work_ns = (dt - overlap) as f64 * world.speed[usize::from(shared)] * slot.memory_speed;

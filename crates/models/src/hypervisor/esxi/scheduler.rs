@@ -125,6 +125,9 @@ impl EsxiParameters {
 struct Group {
     spec: GroupSpec,
     awake: u32,
+    /// Awake worlds, one at least, summed over time until `counted_until_ns`.
+    awake_ns: u64,
+    counted_until_ns: u64,
     /// Virtual time that each of its awake worlds takes for its used time.
     pace: f64,
     /// For each of its vCPUs that is still to come, the client that it belongs to.
@@ -133,14 +136,26 @@ struct Group {
 
 impl Group {
     /// Sets the number of its awake worlds.
-    fn set_awake(&mut self, awake: u32) {
+    fn set_awake(&mut self, awake: u32, now_ns: u64) {
+        self.awake_ns = self.awake_ns_by(now_ns);
+        self.counted_until_ns = now_ns;
         self.awake = awake;
         self.pace = UNIT_SHARES * f64::from(awake.max(1)) / self.spec.shares;
     }
 
-    /// Virtual time of one of its worlds for so much used time.
+    /// Awake worlds summed over time until now.
+    fn awake_ns_by(&self, now_ns: u64) -> u64 {
+        self.awake_ns + u64::from(self.awake.max(1)) * (now_ns - self.counted_until_ns)
+    }
+
+    /// Virtual time of one of its worlds for so much used time, at present.
     fn virtual_ns(&self, used_ns: f64) -> u64 {
         round(used_ns * self.pace)
+    }
+
+    /// Virtual time of one of its worlds for used time, of which so much was divided by the awake worlds then.
+    fn virtual_ns_of(&self, used_awake_ns: f64) -> u64 {
+        round(used_awake_ns * UNIT_SHARES / self.spec.shares)
     }
 }
 
@@ -169,8 +184,9 @@ struct World {
     asleep_since_ns: u64,
     /// Its queue's clock at that time.
     clock_asleep_ns: u64,
-    /// Until when what it runs has been charged.
+    /// Until when what it runs has been charged, and its group's `awake_ns` then.
     charged_until_ns: u64,
+    charged_awake_ns: u64,
     /// Real time from which the world is behind its reservation.
     reserved_from_ns: f64,
 }
@@ -347,7 +363,7 @@ impl EsxiScheduler {
             0
         };
         if !std::mem::replace(&mut entry.awake, true) {
-            group.set_awake(group.awake + 1);
+            group.set_awake(group.awake + 1, now_ns);
         }
         let lost_ns = missed_ns.max(clock_ns.saturating_sub(owed_ns + entry.virtual_ns));
         if lost_ns > 0 {
@@ -434,8 +450,9 @@ impl EsxiScheduler {
             } else {
                 1.0
             };
-            let since_ns = (now_ns - theirs.charged_until_ns) as f64 * rate;
-            theirs.virtual_ns + self.groups[theirs.group].virtual_ns(since_ns)
+            let group = &self.groups[theirs.group];
+            let since_ns = group.awake_ns_by(now_ns) - theirs.charged_awake_ns;
+            theirs.virtual_ns + group.virtual_ns_of(since_ns as f64 * rate)
         })
     }
 
@@ -467,6 +484,8 @@ impl CpuScheduler for EsxiScheduler {
         }
         self.groups.push(Group {
             awake: 0,
+            awake_ns: 0,
+            counted_until_ns: 0,
             pace: UNIT_SHARES / spec.shares,
             spec,
             to_come,
@@ -508,6 +527,7 @@ impl CpuScheduler for EsxiScheduler {
             asleep_since_ns: 0,
             clock_asleep_ns: 0,
             charged_until_ns: 0,
+            charged_awake_ns: 0,
             reserved_from_ns: 0.0,
         });
     }
@@ -517,7 +537,7 @@ impl CpuScheduler for EsxiScheduler {
         let entry = &mut self.worlds[world as usize];
         if std::mem::take(&mut entry.awake) {
             let group = &mut self.groups[entry.group];
-            group.set_awake(group.awake - 1);
+            group.set_awake(group.awake - 1, group.counted_until_ns);
         }
         if let Some(client) = entry.client.take() {
             self.clients[client].vcpus -= 1;
@@ -584,7 +604,7 @@ impl CpuScheduler for EsxiScheduler {
         let entry = &mut self.worlds[world as usize];
         entry.awake = false;
         let group = &mut self.groups[entry.group];
-        group.set_awake(group.awake - 1);
+        group.set_awake(group.awake - 1, now_ns);
         entry.asleep_since_ns = now_ns;
         entry.clock_asleep_ns = self.queues[entry.queue].clock_ns;
     }
@@ -594,13 +614,17 @@ impl CpuScheduler for EsxiScheduler {
         entry.virtual_ns = entry.virtual_ns.max(self.queues[entry.queue].clock_ns);
     }
 
-    fn charge(&mut self, world: WorldId, _cpu: usize, run_ns: u64, used_ns: f64) {
+    fn charge(&mut self, world: WorldId, _cpu: usize, now_ns: u64, _run_ns: u64, used_ns: f64) {
         let entry = &mut self.worlds[world as usize];
         let group = &self.groups[entry.group];
-        entry.charged_until_ns += run_ns;
-        entry.virtual_ns += group.virtual_ns(used_ns);
+        let awake_ns = group.awake_ns_by(now_ns);
+        let passed_ns = now_ns - entry.charged_until_ns;
+        // how many were awake, on average
+        let awake = (awake_ns - entry.charged_awake_ns) as f64 / passed_ns as f64;
+        (entry.charged_until_ns, entry.charged_awake_ns) = (now_ns, awake_ns);
+        entry.virtual_ns += group.virtual_ns_of(used_ns * awake);
         if group.spec.reservation_cores > 0.0 {
-            entry.reserved_from_ns += used_ns * f64::from(group.awake.max(1)) / group.spec.reservation_cores;
+            entry.reserved_from_ns += used_ns * awake / group.spec.reservation_cores;
         }
     }
 
@@ -709,6 +733,7 @@ impl EsxiScheduler {
         let entry = &mut self.worlds[world as usize];
         entry.last = cpu;
         entry.charged_until_ns = now_ns;
+        entry.charged_awake_ns = self.groups[entry.group].awake_ns_by(now_ns);
         self.expired.remove(cpu);
     }
 
@@ -855,18 +880,38 @@ mod tests {
         cpus.occupy(0, 0);
         assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
         assert_eq!(scheduler.place(2, true, 0, &cpus), Placement::Queue);
-        scheduler.charge(0, 0, 50 * MS, 50e6);
+        scheduler.charge(0, 0, 50 * MS, 50 * MS, 50e6);
         assert_eq!(scheduler.slice_end(0, 0, 50 * MS, &cpus), SliceEnd::Yield);
         scheduler.put_back(0, 0);
-        let order: Vec<_> = (0..4)
-            .map(|_| {
-                let next = scheduler.next(0, 50 * MS, &cpus).expect("worlds wait");
-                scheduler.charge(next, 0, 50 * MS, 50e6);
+        let order: Vec<_> = (1..5)
+            .map(|turn| {
+                let next = scheduler.next(0, 50 * turn * MS, &cpus).expect("worlds wait");
+                scheduler.charge(next, 0, 50 * (turn + 1) * MS, 50 * MS, 50e6);
                 scheduler.put_back(next, 0);
                 next
             })
             .collect();
         assert_eq!(order, [1, 2, 2, 0], "twice the shares, twice the turns");
+    }
+
+    /// The shares of a VM of two vCPUs are one's alone for half of its run.
+    #[test]
+    fn who_wakes_meanwhile_shares_from_then_on() {
+        let (mut scheduler, mut cpus) = scheduler(1, 2);
+        add_vm(&mut scheduler, &[(2, 0)], 2000.0);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        let taken = |scheduler: &EsxiScheduler, now_ns| {
+            let mine = &scheduler.worlds[1];
+            scheduler.taken_from(mine, 0, now_ns, &cpus)
+        };
+        assert_eq!(taken(&scheduler, 40 * MS), Some(20 * MS));
+        assert_eq!(scheduler.place(1, true, 40 * MS, &cpus), Placement::Run(1));
+        for now_ms in [40, 60, 80] {
+            assert_eq!(taken(&scheduler, now_ms * MS), Some((now_ms - 20) * MS), "{now_ms} ms");
+        }
+        scheduler.charge(0, 0, 80 * MS, 80 * MS, 80e6);
+        assert_eq!(scheduler.worlds[0].virtual_ns, 60 * MS);
     }
 
     #[test]

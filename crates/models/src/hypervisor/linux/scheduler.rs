@@ -522,7 +522,7 @@ impl CpuScheduler for LinuxScheduler {
         self.groups[task.group].runnable.change(now_ns, -1.0);
     }
 
-    fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, _used_ns: f64) {
+    fn charge(&mut self, world: WorldId, cpu: usize, _now_ns: u64, run_ns: u64, _used_ns: f64) {
         let task = &mut self.tasks[world as usize];
         task.virtual_ns += run_ns as f64 / task.weight;
         task.ran_until_ns += run_ns;
@@ -648,7 +648,7 @@ mod tests {
         let (mut running, mut turns) = (0, [0u32; 2]);
         for _ in 0..400 {
             turns[running as usize] += 1;
-            scheduler.charge(running, 0, SLICE_NS, SLICE_NS as f64);
+            scheduler.charge(running, 0, 0, SLICE_NS, SLICE_NS as f64);
             if scheduler.slice_end(running, 0, 0, &cpus) == SliceEnd::Yield {
                 scheduler.put_back(running, 0);
                 running = scheduler.next(0, 0, &cpus).expect("the other waits");
@@ -666,7 +666,7 @@ mod tests {
         assert_eq!(scheduler.slice_ns(0, 1_000_000), 3_000_000);
         assert_eq!(scheduler.slice_ns(0, 2_000_000), 6_000_000);
         // it goes on with what is left of its slice
-        scheduler.charge(0, 0, 2_000_000, 2e6);
+        scheduler.charge(0, 0, 0, 2_000_000, 2e6);
         assert_eq!(scheduler.slice_ns(0, 2_000_000), 2_000_000);
     }
 
@@ -678,7 +678,7 @@ mod tests {
         assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
         cpus.occupy(0, 0);
         assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
-        scheduler.charge(0, 0, 1_000_000, 1e6);
+        scheduler.charge(0, 0, 0, 1_000_000, 1e6);
         (scheduler, cpus)
     }
 
@@ -686,7 +686,7 @@ mod tests {
     fn a_waking_task_that_is_owed_service_ends_the_slice_of_one_that_is_ahead() {
         let (mut scheduler, cpus) = one_ahead();
         scheduler.sleep(1, 1_000_000);
-        scheduler.charge(0, 0, 100_000, 1e5);
+        scheduler.charge(0, 0, 0, 100_000, 1e5);
         assert_eq!(scheduler.place(1, true, 1_100_000, &cpus), Placement::QueueAndReview(0));
         assert_eq!(scheduler.slice_end(0, 0, 1_100_000, &cpus), SliceEnd::Yield);
     }
@@ -698,10 +698,10 @@ mod tests {
         add_vm(&mut scheduler, 1000.0, Domain::Any);
         assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
         cpus.occupy(0, 0);
-        scheduler.charge(0, 0, 1_000_000, 1e6);
+        scheduler.charge(0, 0, 0, 1_000_000, 1e6);
         assert_eq!(scheduler.place(1, true, 1_000_000, &cpus), Placement::Queue);
         // the slice was over before the next tick, which this wake-up finds
-        scheduler.charge(0, 0, 2_000_000, 2e6);
+        scheduler.charge(0, 0, 0, 2_000_000, 2e6);
         add_vm(&mut scheduler, 1000.0, Domain::Any);
         assert_eq!(scheduler.place(2, true, 3_000_000, &cpus), Placement::QueueAndReview(0));
     }
@@ -714,7 +714,7 @@ mod tests {
             cpus.vacate(0);
             assert_eq!(scheduler.next(0, 1_000_000, &cpus), Some(1));
             cpus.occupy(0, 1);
-            scheduler.charge(1, 0, other_ran_ns, other_ran_ns as f64);
+            scheduler.charge(1, 0, 0, other_ran_ns, other_ran_ns as f64);
             scheduler.place(0, true, 1_000_000 + other_ran_ns, &cpus);
             assert_eq!(scheduler.tasks[0].virtual_ns, virtual_ns);
         }
@@ -795,12 +795,12 @@ mod tests {
         }
         assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
         for _ in 0..100 {
-            scheduler.charge(0, 0, 4 * MS, 4e6);
+            scheduler.charge(0, 0, 0, 4 * MS, 4e6);
         }
         scheduler.slice_end(0, 0, 400 * MS, &cpus);
         assert_eq!(wake(&mut scheduler, &mut cpus, 1, 400 * MS), Placement::Run(1));
-        scheduler.charge(0, 0, 400 * MS, 4e8);
-        scheduler.charge(1, 1, 400 * MS, 4e8);
+        scheduler.charge(0, 0, 0, 400 * MS, 4e8);
+        scheduler.charge(1, 1, 0, 400 * MS, 4e8);
         scheduler.slice_end(0, 0, 800 * MS, &cpus);
         scheduler.sleep(1, 800 * MS);
         cpus.vacate(1);
@@ -826,7 +826,7 @@ mod tests {
         assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
         assert_eq!(wake(&mut scheduler, &mut cpus, 1, 0), Placement::Run(1));
         assert_eq!(wake(&mut scheduler, &mut cpus, 2, 0), Placement::Queue);
-        scheduler.charge(0, 0, 4 * MS, 4e6);
+        scheduler.charge(0, 0, 0, 4 * MS, 4e6);
         scheduler.put_back(0, 0);
         assert_eq!(scheduler.next(0, 4 * MS, &cpus), Some(2));
         assert_eq!(
@@ -859,7 +859,7 @@ mod tests {
         for tick in 1..100 {
             for cpu in 0..2 {
                 let running = scheduler.queues[cpu].running.expect("always busy");
-                scheduler.charge(running, cpu, 4 * MS, 4e6);
+                scheduler.charge(running, cpu, 0, 4 * MS, 4e6);
                 if scheduler.slice_end(running, cpu, tick * 4 * MS, &cpus) == SliceEnd::Yield {
                     cpus.vacate(cpu);
                     scheduler.put_back(running, cpu);
