@@ -166,7 +166,9 @@ impl Processors {
                         _ => host.wake_up,
                     };
                     let is_polled = world.vcpu().is_some() && world.cpu == cpu;
-                    let polled = is_polled.then(|| wake_up.polled_ns(clock.now - world.halted_at)).flatten();
+                    let polled = is_polled
+                        .then(|| wake_up.polled_ns(clock.now - world.halted_at))
+                        .flatten();
                     let host_ns = || polled.unwrap_or_else(|| wake_up.ns(host.core_idle_ns(cpu, clock.now)));
                     host.cpus[cpu].wake_ns = world.wake_up_ns.unwrap_or_else(host_ns);
                 }
