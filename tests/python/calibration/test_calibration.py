@@ -413,7 +413,8 @@ def recovery(monkeypatch):
     import recovery
 
     monkeypatch.setattr(recovery, "POINTS", recovery.POINTS[3:])
-    monkeypatch.setattr(recovery, "RUN", {"duration": 4, "warmup": 1, "replications": 2})
+    # shorter runs, and chance separates what nothing tells apart
+    monkeypatch.setattr(recovery, "RUN", {"duration": 6, "warmup": 1, "replications": 2})
     yield recovery
     sys.modules.pop("recovery", None)
 
