@@ -604,6 +604,33 @@ fn each_failure_has_the_whole_delay_to_end() {
 }
 
 #[test]
+fn what_is_away_for_longer_than_the_delay_comes_back_with_all_its_data() {
+    for (kind, redundancy) in [
+        ("mirrored-mesh", "replicas-2"),
+        ("ceph", "replicas-2:1"),
+        ("ceph", "ec-2+1"),
+    ] {
+        let text = failing(
+            5,
+            json!({
+                "storage": {"pool": {"kind": kind, "redundancy": redundancy, "rebuild": {"delay": "200 ms"}}},
+                "workloads": {"w": {"read_pct": 100}}, "run": {"duration": "4 s"},
+            }),
+            json!([{"at": "100 ms", "fails": ["node-4", "node-5"], "returns": "1 s"}]),
+        );
+        let result = run(&parse(&text), 1).unwrap();
+        let report = &result.pools[0].report;
+        assert_eq!(report.lost_gib, 0.0, "{kind} {redundancy}");
+        assert!(report.incidents[0].suspended_pct > 0.0, "some had too few members left");
+        assert_eq!(
+            (report.degraded_pct, report.suspended_ios),
+            (0.0, 0.0),
+            "{kind} {redundancy}"
+        );
+    }
+}
+
+#[test]
 fn what_is_lost_is_what_no_member_is_left_of() {
     let away = |hosts: &[&str]| json!([{"at": "500 ms", "fails": hosts}]);
     for (redundancy, nodes, hosts, lost) in [

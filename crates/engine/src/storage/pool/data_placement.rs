@@ -264,12 +264,12 @@ impl DataPlacement {
         self.members[member] = WHOLE;
     }
 
-    /// A member that moves is where it goes from now on, and lacks what is not there yet.
-    pub fn go_on_as_rebuild(&mut self, member: usize, is_up: bool) {
+    /// A member that moves is where it goes from now on, a device that is up, and lacks what is not there yet.
+    pub fn go_on_as_rebuild(&mut self, member: usize) {
         let to = self.moves.remove(&member).expect("it moves");
         self.devices[member] = to.device;
         self.members[member] = Member {
-            is_up,
+            is_up: true,
             due: to.due,
             is_new: true,
         };

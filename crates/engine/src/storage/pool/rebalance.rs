@@ -80,20 +80,20 @@ impl Pool {
 
     /// What becomes of moves from and to devices that are out: it goes on as a rebuild, or is given up.
     pub(super) fn settle_moves(&mut self) {
-        let states = &mut self.devices.states;
-        let data = &mut self.data;
-        let moving: Vec<usize> = data.moves.keys().copied().collect();
+        let moving: Vec<usize> = self.data.moves.keys().copied().collect();
         for member in moving {
-            let (from, to) = (data.device(member), data.moves[&member]);
-            if states[to.device as usize].is_out {
-                states[to.device as usize].groups -= 1;
+            let (from, to) = (self.data.device(member), self.data.moves[&member]);
+            let is_replaced = self.may_replace(member);
+            let (states, data) = (&mut self.devices.states, &mut self.data);
+            let target = &mut states[to.device as usize];
+            if target.is_out || is_replaced && !target.is_available {
+                target.groups -= 1;
                 self.count.abandoned += to.due;
                 data.moves.remove(&member);
-            } else if states[from as usize].is_out && !data.is_lost(data.group_of(member)) {
+            } else if is_replaced {
                 states[from as usize].groups -= 1;
                 self.count.abandoned += data.members[member].due;
-                let is_up = states[to.device as usize].is_available;
-                data.go_on_as_rebuild(member, is_up);
+                data.go_on_as_rebuild(member);
             }
         }
     }

@@ -29,8 +29,7 @@ impl Pool {
         self.settle_moves();
         let mut load: Vec<u32> = self.devices.states.iter().map(|state| state.groups).collect();
         for member in 0..self.data.members.len() {
-            let is_out = self.devices.states[self.data.device(member) as usize].is_out;
-            if is_out && !self.data.is_lost(self.data.group_of(member)) {
+            if self.may_replace(member) {
                 self.replace(member, &mut load);
             }
         }
@@ -81,6 +80,13 @@ impl Pool {
         let devices = &self.devices;
         self.rebuild
             .queue_all(&self.data, |device| devices.is_available(device));
+    }
+
+    /// Whether the pool does without the device of a member, and enough others are there to copy from: what is on that
+    /// device is given up only then, as it may come back.
+    pub(super) fn may_replace(&self, member: usize) -> bool {
+        let (data, group) = (&self.data, self.data.group_of(member));
+        self.devices.states[data.device(member) as usize].is_out && !data.is_lost(group) && data.spare(group) >= 0
     }
 
     /// Moves a member to another device, where it lacks everything; it stays where it is if there is none.
