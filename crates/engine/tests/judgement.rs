@@ -245,6 +245,63 @@ fn a_generator_is_limited_by_the_servers_that_it_waits_for_half_of_its_latency()
     }
 }
 
+/// I/Os of 10 ms on average, 100 a second, of which this many wait at a station of the array with one full member.
+fn with_a_full_port(workload: &str, utilization_max_pct: f64, queue: f64) -> (PointReport, Replication) {
+    let (mut point, first) = made(workload, "slow-generator");
+    let latency = aggregate(&[&first]).groups["client"].io_latency_ms.clone();
+    let db = db(&mut point);
+    (db.iops, db.io_latency_ms) = (100.0, latency);
+    db.io_latency_ms.as_mut().expect("it was measured").mean = Some(10.0);
+    station(&mut point, "san-front-end", 25.0);
+    let ports = point.storage.get_mut("san-front-end").expect("it was put there");
+    (ports.members, ports.utilization_max_pct, ports.queue) = (4, utilization_max_pct, queue);
+    (point, first)
+}
+
+#[test]
+fn a_full_member_limits_whose_ios_wait_there_for_half_of_their_latency() {
+    for (workload, utilization_max_pct, queue, expected) in [
+        ("loop", 100.0, 0.5, LimitKind::Fabric),
+        ("loop", 100.0, 0.49, LimitKind::Latency),
+        ("loop", 84.0, 0.9, LimitKind::Latency),
+        ("paced", 100.0, 0.5, LimitKind::Fabric),
+        ("paced", 100.0, 0.49, LimitKind::Nothing),
+    ] {
+        let (mut point, first) = with_a_full_port(workload, utilization_max_pct, queue);
+        let found = judge(&point, &first);
+        let what = format!("{workload}, {utilization_max_pct}%, {queue} in line");
+        assert_eq!(found.limits["db"].kind, expected, "{what}");
+        let is_limit = expected == LimitKind::Fabric;
+        assert_eq!(
+            found.full_station.as_deref(),
+            is_limit.then_some("san-front-end"),
+            "{what}"
+        );
+        assert_eq!(found.tone, if is_limit { Tone::Warn } else { Tone::Good }, "{what}");
+        if is_limit {
+            assert_eq!(
+                found.text,
+                "I/Os of db wait mostly for one of the 4 of san-front-end, at 100%. No VM suffers from waiting for CPU."
+            );
+            bound(&mut point, "db-vdisk-depth");
+            assert_eq!(judge(&point, &first).limits["db"].kind, LimitKind::Fabric, "{what}");
+        }
+    }
+}
+
+#[test]
+fn an_io_waits_at_the_ports_of_one_of_the_hosts_of_its_group() {
+    let (mut point, first) = with_a_full_port("generator", 25.0, 0.0);
+    db(&mut point).hosts = Some(vec!["esx-1".to_owned(), "esx-2".to_owned()]);
+    for (waits_ms, expected) in [([4.0, 4.0], LimitKind::Latency), ([4.0, 6.5], LimitKind::Fabric)] {
+        for (name, wait_ms) in ["esx-1-ports", "esx-2-ports"].into_iter().zip(waits_ms) {
+            station(&mut point, name, 60.0);
+            point.storage.get_mut(name).expect("it was put there").wait_ms = wait_ms;
+        }
+        assert_eq!(judge(&point, &first).limits["db"].kind, expected, "{waits_ms:?}");
+    }
+}
+
 #[test]
 fn a_generator_outside_of_its_pool_is_a_client() {
     let (mut point, first) = made("generator", "one-worker");

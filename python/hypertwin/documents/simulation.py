@@ -137,6 +137,8 @@ class Judgement(Answer):
     """Signs of groups that have any as the mean of their VMs."""
     limits: dict[str, Limit]
     """Bottleneck of each group."""
+    full_station: NotRequired[str]
+    """Station that limits I/O. It is saturated, or one of its members is and the I/Os of a group mostly wait there."""
     unplaced: NotRequired[list[str]]
     """VMs that could not restart, one sentence per reason."""
 

@@ -122,7 +122,7 @@ def _nearest(found: Sequence[Verdict]) -> list[str]:
 
 def _limits_of_io(points: Sequence[Point]) -> list[str]:
     """Return number of points where a station limits I/O. This is no harm to a workload that uses all available I/O."""
-    full = [each["station"] for point in points if (each := point.get("bottleneck")) and each["saturated"]]
+    full = [station for point in points if (station := point["judgement"].get("full_station"))]
     return [
         f"{station} limits I/O at {full.count(station)} of {count(len(points), 'point')}"
         for station in dict.fromkeys(full)

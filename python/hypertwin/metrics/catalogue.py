@@ -138,7 +138,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POINT,
         "Bottleneck",
         "",
-        "The station with the highest mean utilization, whether it is saturated (90 %), the next station, and the "
+        "The station with the highest mean utilization, whether it is saturated "
+        f"({bands.band('utilization_pct').first:g} %), the next station, and the "
         "depth for which I/Os wait longest, if at least 5 % wait.",
     ),
     Metric("set", POINT, "Set", "", "Paths and values in which this point differs from the scenario file."),

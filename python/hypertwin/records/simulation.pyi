@@ -137,6 +137,8 @@ class JudgementFields(AnswerFields):
     """Signs of groups that have any as the mean of their VMs."""
     limits: Mapping[str, Limit]
     """Bottleneck of each group."""
+    full_station: str
+    """Station that limits I/O. It is saturated, or one of its members is and the I/Os of a group mostly wait there."""
     unplaced: Sequence[str]
     """VMs that could not restart, one sentence per reason."""
 

@@ -121,7 +121,7 @@ class TestASweep:
             ],
         }
         assert [each["suffers"] for each in breaks] == [False]
-        points[1]["bottleneck"] = {"station": "san-disks", "saturated": True}
+        points[1]["judgement"]["full_station"] = "san-disks"
         assert answer(points)[0]["tone"] == "warn"
         assert "; san-disks limits I/O at 1 of 2 points." in answer(points)[0]["text"]
 

@@ -101,6 +101,9 @@ pub struct Judgement {
     pub groups: BTreeMap<String, Vec<Sign>>,
     /// What limits each group.
     pub limits: BTreeMap<String, Limit>,
+    /// The station that limits I/O: it is saturated, or a member of it is and the I/Os of a group wait mostly there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_station: Option<String>,
     /// VMs that could not restart or migrate, one sentence per kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<String>,

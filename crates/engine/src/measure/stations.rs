@@ -94,6 +94,11 @@ fn all_stations<'r>(replications: &[&'r [StationResult]]) -> Vec<(usize, &'r Sta
     stations
 }
 
+/// Whether a member of a station is saturated while the station is not.
+pub fn has_full_member(station: &StationReport) -> bool {
+    bands::STATION.is_beyond(station.utilization_max_pct) && !bands::STATION.is_beyond(station.utilization_pct)
+}
+
 /// Whether a station is busy because its threads wait for another, which is full: those of OSDs that write logs wait
 /// for the disks that the logs are on.
 pub fn is_kept_waiting(name: &str, all: &BTreeMap<String, StationReport>) -> bool {

@@ -7,6 +7,7 @@ import { number } from "../numbers";
 import type { Marks, ScatterChart } from "../view";
 import type { Point, Vm } from "./document";
 import { groups, isGenerator, known, type Line, setting } from "./points";
+import { judged } from "./signs";
 
 /** Paths along which a group requests more I/O: outstanding I/Os, load, rate, workers, VMs. */
 const ASKS = /\.(outstanding|load|rate|workers|population|count)$/;
@@ -97,9 +98,9 @@ function told(name: string, places: readonly Place[]): string {
   const best = knee(places);
   const figures = (place: Place) => `${place.at}, ${number(place.iops)} IOPS in ${number(place.mean)} ms`;
   const first = best === places[0] ? "at or before" : "at";
-  const full = places.find((place) => place.point.bottleneck?.saturated);
+  const full = places.find((place) => judged(place.point).full_station);
   const limit = full
-    ? `; from ${full.at} on ${full.point.bottleneck!.station} limits, ${number(full.iops)} IOPS in ${number(full.mean)} ms`
+    ? `; from ${full.at} on ${judged(full.point).full_station} limits, ${number(full.iops)} IOPS in ${number(full.mean)} ms`
     : "";
   return `${name}: the knee is ${best ? `${first} ${figures(best)}` : `beyond ${figures(places.at(-1)!)}`}${limit}.`;
 }

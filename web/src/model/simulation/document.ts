@@ -87,6 +87,8 @@ export interface Judgement extends Answer {
   groups: Record<string, Sign[]>;
   /** Bottleneck of each group. */
   limits: Record<string, Limit>;
+  /** Station that limits I/O. It is saturated, or one of its members is and the I/Os of a group mostly wait there. */
+  full_station?: string;
   /** VMs that could not restart, one sentence per reason. */
   unplaced?: string[];
 }

@@ -7,14 +7,14 @@ import { count } from "../words";
 import { metric, type Metric, type Times } from "./beside";
 import type { Point, Vm } from "./document";
 import { field, groups, hasIo, hostsInOrder, known, percentiles, worstFirst } from "./points";
-import { waiting, worstGroups } from "./signs";
+import { judged, waiting, worstGroups } from "./signs";
 
 /** Bars of one chart; tables have the rest. */
 const MOST_BARS = 12;
 /** Lines of a chart of distributions. */
 const MOST_LINES = 8;
 /** Utilisation at which a station counts as saturated; the core's own threshold. */
-const SATURATED = 90;
+const SATURATED = 85;
 /** Ready and co-stop in %, below which a VM does not wait for CPU. */
 const AT_REST = 0.5;
 /** Usage of a NUMA node in %, below which the maps of nodes are folded. */
@@ -229,8 +229,10 @@ function stations(point: Point): BarChart | null {
   const shown = all.slice(0, MOST_BARS);
   if (!shown.length) return null;
   const limit = point.bottleneck;
+  const full = judged(point).full_station;
+  const partly = full && full !== limit?.station ? `; ${full} limits I/O` : "";
   const told = limit
-    ? `${limit.station} ${limit.saturated ? "limits I/O" : "is the busiest, and not saturated"} at ${number(limit.utilization_pct)} %`
+    ? `${limit.station} ${limit.station === full ? "limits I/O" : "is the busiest, and not saturated"} at ${number(limit.utilization_pct)} %${partly}`
     : `${shown[0]} is the busiest`;
   return bars({
     id: "stations",

@@ -12,7 +12,8 @@ export function waiting(share: number): string {
   return share < RESOLVED ? `<${RESOLVED} %` : `${number(share)} %`;
 }
 
-const NONE: Judgement = { tone: "good", text: "", more: [], vms: {}, groups: {}, limits: {} };
+/** The judgement of a point that has none. */
+export const NONE: Judgement = { tone: "good", text: "", more: [], vms: {}, groups: {}, limits: {} };
 
 /** What the core judged of a point; nothing in results of older versions. */
 export const judged = (point: Point): Judgement => point.judgement ?? NONE;

@@ -5,6 +5,7 @@ import type { Beside } from "./beside";
 import type { Break, Cluster, Point, Sign } from "./document";
 import { batchSweep, host, page, point, slow, type Some, vm } from "./examples.test.data";
 import { axes, groupOf, where } from "./points";
+import { NONE } from "./signs";
 import { binned } from "./time";
 
 function shown(points: Point[], chosen: Record<string, string> = {}, beside: Beside = {}, notes: string[] = []): View {
@@ -343,14 +344,21 @@ describe("a single point", () => {
       next_utilization_pct: 5,
       binding_depth: "db-ring",
     };
-    const view = shown([
-      point({ db: vm() }, { storage: { "san-cache": station(5), "san-disks": station(97) }, bottleneck }),
-    ]);
-    expect(charts(view).find((chart) => chart.id === "stations")).toMatchObject({
+    const storage = { "san-cache": station(5), "san-disks": station(97) };
+    const drawn = (full_station?: string) => {
+      const judgement = { ...NONE, ...(full_station && { full_station }) };
+      const view = shown([point({ db: vm() }, { storage, bottleneck, judgement })]);
+      return charts(view).find((chart) => chart.id === "stations");
+    };
+    expect(drawn("san-disks")).toMatchObject({
       categories: ["san-disks", "san-cache"],
-      alternative: expect.stringContaining("san-disks limits I/O at 97 %"),
+      alternative: expect.stringContaining("san-disks limits I/O at 97 %. The"),
       text: expect.stringContaining("I/Os wait for db-ring"),
     });
+    expect(drawn("san-cache")!.alternative).toContain(
+      "san-disks is the busiest, and not saturated at 97 %; san-cache limits I/O",
+    );
+    expect(drawn()!.alternative).toContain("san-disks is the busiest, and not saturated at 97 %. The");
   });
 
   it("maps hosts by NUMA node, the most loaded first, and no map of one node", () => {
@@ -788,14 +796,7 @@ describe("I/O", () => {
       { db: generator(iops, mean) },
       {
         set: { [path]: depth },
-        bottleneck: {
-          station: "san-disks",
-          utilization_pct: depth < 8 ? 50 : 99,
-          saturated: depth >= 8,
-          next_station: null,
-          next_utilization_pct: null,
-          binding_depth: null,
-        },
+        judgement: { ...NONE, ...(depth >= 8 && { full_station: "san-disks" }) },
       },
     ),
   );

@@ -8,6 +8,7 @@ use crate::measure::bands;
 use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
 use crate::measure::point::PointReport;
 use crate::measure::results::Replication;
+use crate::measure::stations::has_full_member;
 use crate::measure::vm_metrics::VmReport;
 use crate::metrics::LatencyReport;
 use crate::ordered::{map_of, sort_by};
@@ -43,7 +44,10 @@ pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
         answer.text = answer.unplaced.join(" ");
         answer.tone = Tone::Bad;
     }
+    let saturated = point.bottleneck.as_ref().filter(|station| station.saturated);
+    let partly = || found.partly_full().map(|limit| limit.of.clone());
     Judgement {
+        full_station: saturated.map(|station| station.station.clone()).or_else(partly),
         groups: marked(&point.groups),
         vms: found.vms,
         limits: found.limits,
@@ -121,6 +125,13 @@ impl<'p> Found<'p> {
             text,
             why.chain(happened).chain(moved).chain(self.summaries()),
         )
+    }
+
+    /// The first limit that is a member of a station.
+    fn partly_full(&self) -> Option<&Limit> {
+        let station = |limit: &Limit| self.point.storage.get(&limit.of);
+        let mut limits = self.limits.values();
+        limits.find(|limit| limit.value_pct.is_some() && station(limit).is_some_and(has_full_member))
     }
 
     /// The group of a VM.
@@ -230,12 +241,15 @@ impl<'p> Found<'p> {
             .filter(|host| bands::HOST_CPU.is_beyond(host.usage_pct));
         let full = full.count();
         let limit = point.bottleneck.as_ref().filter(|station| station.saturated);
+        let waits = self.partly_full();
         let text = if let Some(limit) = limit {
             format!(
                 "{} at {}% limits I/O. No VM suffers from waiting for CPU.",
                 limit.station,
                 number(limit.utilization_pct)
             )
+        } else if let Some(waits) = waits {
+            format!("{}. No VM suffers from waiting for CPU.", waits.text)
         } else if full > 0 {
             format!(
                 "No VM suffers, but {full} of {} {} above {}% CPU{}. {}.",
@@ -248,7 +262,7 @@ impl<'p> Found<'p> {
         } else {
             format!("No VM suffers: {figures}{}.", self.fullest())
         };
-        let is_good = happened.is_empty() && limit.is_none() && full == 0;
+        let is_good = happened.is_empty() && limit.is_none() && waits.is_none() && full == 0;
         let tone = if is_good { Tone::Good } else { Tone::Warn };
         answered(tone, text, happened.into_iter().chain(moved).chain(self.summaries()))
     }

@@ -4,8 +4,9 @@
 //! - Otherwise the most loaded resource limits, if it is full: stations of the I/O path, the processors of the nodes of
 //!   a generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
 //!   wait for it.
-//! - A depth that I/Os wait for limits where nothing is saturated, and so do the workers of a generator that never
-//!   rest, and a server that most of the latency of its I/Os is spent at.
+//! - Where nothing is saturated on average, a server one of whose members is limits if I/Os wait there for most of their
+//!   latency. Else a depth that I/Os wait for does, and so do the workers of a generator that never rest, and a server
+//!   that most of the latency of its I/Os is spent at.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
 
 use super::words::{list, number};
@@ -13,7 +14,7 @@ use crate::measure::bands;
 use crate::measure::judgement::{Limit, LimitKind};
 use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::{HostResult, Replication};
-use crate::measure::stations::is_kept_waiting;
+use crate::measure::stations::{has_full_member, is_kept_waiting};
 use crate::measure::task::{Cycle, Task};
 use crate::measure::vm_metrics::VmReport;
 use crate::ordered::map_of;
@@ -142,8 +143,11 @@ impl Case<'_> {
                 full = Some(each);
             }
         }
-        full.or_else(|| self.waited_for())
-            .or_else(|| self.waited_longest())
+        let longest = self.waited_longest();
+        let at_full = longest.clone().filter(|limit| limit.value_pct.is_some());
+        full.or(at_full)
+            .or_else(|| self.waited_for())
+            .or(longest)
             .unwrap_or_else(|| self.cycle())
     }
 
@@ -292,30 +296,58 @@ impl Case<'_> {
         })
     }
 
-    /// The server at which the I/Os of a generator spend most of their time, if nothing is saturated on average: some
-    /// of its members are, when others have room.
+    /// The server at which I/Os wait for most of their latency, if nothing is saturated on average. The value is the load
+    /// of its busiest member if that is saturated. Without one, only I/Os of a generator without a pace count.
     fn waited_longest(&self) -> Option<Limit> {
-        if !matches!(self.task.cycle, Cycle::Generator { is_paced: false, .. }) {
-            return None;
-        }
         let latency_ms = self.vm.io_latency_ms.as_ref()?.mean?;
         // each I/O passes all servers of a kind
         let mut waits: BTreeMap<LimitKind, (f64, &Passed)> = BTreeMap::new();
         for passed in self.own_stations().filter(|passed| !DEPTHS.contains(&passed.end)) {
+            let wait_ms = self.wait_ms(passed);
             let (sum_ms, longest) = waits.entry(passed.kind).or_insert((0.0, passed));
-            *sum_ms += passed.report.wait_ms;
-            if passed.report.wait_ms > longest.report.wait_ms {
+            *sum_ms += wait_ms;
+            if wait_ms > self.wait_ms(longest) {
                 *longest = passed;
             }
         }
         let (kind, (sum_ms, longest)) = waits.into_iter().max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
-        let part = 100.0 * sum_ms / latency_ms;
-        (part >= MOST_OF_LATENCY_PCT).then(|| Limit {
+        let is_full = has_full_member(longest.report);
+        let is_unpaced = matches!(self.task.cycle, Cycle::Generator { is_paced: false, .. });
+        if 100.0 * sum_ms / latency_ms < MOST_OF_LATENCY_PCT || !is_full && !is_unpaced {
+            return None;
+        }
+        let (name, most) = (longest.name, longest.report.utilization_max_pct);
+        let place = match is_full {
+            true => format!("one of the {} of {name}, at {}%", longest.report.members, number(most)),
+            false => name.to_owned(),
+        };
+        Some(Limit {
             kind,
-            of: longest.name.to_owned(),
-            value_pct: None,
-            text: format!("I/Os wait mostly for {}", longest.name),
+            of: name.to_owned(),
+            value_pct: is_full.then_some(most),
+            text: format!("I/Os of {} wait mostly for {place}", self.name),
         })
+    }
+
+    /// How long an I/O waits at a station on average: in one visit, or in all of them where a member is full. Of the
+    /// stations of several hosts it passes one.
+    fn wait_ms(&self, passed: &Passed) -> f64 {
+        let report = passed.report;
+        if !has_full_member(report) {
+            let alike = self.own_stations().filter(|other| other.end == passed.end);
+            let all: f64 = alike.map(|other| other.report.throughput_per_s).sum();
+            return report.wait_ms * report.throughput_per_s / all.max(f64::MIN_POSITIVE);
+        }
+        let groups = self.first.groups.iter().zip(&self.first.tasks);
+        let beside = groups.filter(|(_, task)| task.stores == self.task.stores);
+        let all = beside
+            .filter_map(|(name, _)| Some(self.point.groups.get(name)?.iops))
+            .sum();
+        let iops: f64 = match passed.name.strip_prefix(self.name) == Some(&format!("-{}", passed.end)) {
+            true => self.vm.iops,
+            false => all,
+        };
+        1e3 * report.queue / iops
     }
 
     /// Round trips of a closed loop, or the pace of the load.
