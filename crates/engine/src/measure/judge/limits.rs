@@ -4,9 +4,9 @@
 //! - Otherwise the most loaded resource limits, if it is full: stations of the I/O path, the processors of the nodes of
 //!   a generator's pool, the host's cores, the VM's vCPUs. Full vCPUs count for the host if it has no headroom or they
 //!   wait for it.
-//! - Where nothing is saturated on average, a server one of whose members is limits if I/Os wait there for most of their
-//!   latency. Else a depth that I/Os wait for does, and so do the workers of a generator that never rest, and a server
-//!   that most of the latency of its I/Os is spent at.
+//! - Where nothing is saturated on average, a server one of whose members is limits if I/Os wait there for most of
+//!   their latency. Else a depth that I/Os wait for does, and so do the workers of a generator that never rest, and a
+//!   server that most of the latency of its I/Os is spent at.
 //! - Else a closed loop is limited by its round trips, and paced load by nothing.
 
 use super::words::{list, number};
@@ -296,8 +296,8 @@ impl Case<'_> {
         })
     }
 
-    /// The server at which I/Os wait for most of their latency, if nothing is saturated on average. The value is the load
-    /// of its busiest member if that is saturated. Without one, only I/Os of a generator without a pace count.
+    /// The server at which I/Os wait for most of their latency, if nothing is saturated on average. The value is the
+    /// load of its busiest member if that is saturated. Without one, only I/Os of a generator without a pace count.
     fn waited_longest(&self) -> Option<Limit> {
         let latency_ms = self.vm.io_latency_ms.as_ref()?.mean?;
         // each I/O passes all servers of a kind
