@@ -289,6 +289,62 @@ fn a_full_member_limits_whose_ios_wait_there_for_half_of_their_latency() {
     }
 }
 
+/// A queue depth, at which I/Os of 10 ms wait for this long.
+#[test]
+fn a_depth_that_ios_wait_at_for_half_of_their_latency_is_told_first() {
+    for (workload, depth, wait_ms, is_told) in [
+        ("loop", "esx-1-lun-depth", 5.0, true),
+        ("loop", "esx-1-lun-depth", 4.9, false),
+        ("loop", "db-vdisk-depth", 5.0, true),
+        ("generator", "esx-1-lun-depth", 5.0, true),
+        ("generator", "db-vdisk-depth", 9.0, false),
+    ] {
+        let (mut point, first) = with_a_full_port(workload, 25.0, 0.0);
+        bound(&mut point, depth);
+        point.storage.get_mut(depth).expect("it was put there").wait_ms = wait_ms;
+        let found = judge(&point, &first);
+        let what = format!("{workload}, {depth}, {wait_ms} ms");
+        assert_eq!(found.full_station.as_deref(), is_told.then_some(depth), "{what}");
+        assert_eq!(found.tone, if is_told { Tone::Warn } else { Tone::Good }, "{what}");
+        let text = format!("50% of I/Os wait for a slot in {depth}. No VM suffers from waiting for CPU.");
+        assert_eq!(found.text == text, is_told, "{what}: {}", found.text);
+    }
+}
+
+#[test]
+fn full_vcpus_limit_io_only_of_a_vm_that_does_nothing_else() {
+    let loads = [
+        (
+            r#"{"arrivals": {"io": {"outstanding": 64}}, "cpu": {"mean": "1 ms"}}"#,
+            true,
+        ),
+        (
+            r#"{"arrivals": {"closed": {"population": 8}}, "cpu": {"mean": "1 ms"}, "ios": 1}"#,
+            false,
+        ),
+    ];
+    for (workload, is_limit) in loads {
+        let text = format!(
+            r#"{{"name": "full", "run": {{"warmup": "100 ms", "duration": "500 ms"}},
+            "hosts": {{"esx": {{"sockets": 1, "cores_per_socket": 8, "clock": "2.5 GHz", "hypervisor": "esxi-7.0",
+              "memory_per_node": "64 GiB"}}}},
+            "vms": {{"db": {{"vcpus": 1, "memory": "8 GiB", "workload": "w", "array": "san"}}}},
+            "workloads": {{"w": {workload}}}, "arrays": {{"san": {{"disks": {{"kind": "nvme", "count": 10}}}}}}}}"#
+        );
+        let scenario = Scenario::from_json(&text).expect("it has no mistakes");
+        let first = Islands::of(scenario).expect("it fits").run_all(1).expect("it runs");
+        let point = aggregate(&[&first]);
+        assert!(point.storage["db-vcpus"].utilization_pct > 85.0, "{workload}");
+        let found = point.bottleneck.as_ref().expect("its I/Os pass some station");
+        assert_eq!(
+            (found.station == "db-vcpus", found.saturated),
+            (is_limit, is_limit),
+            "{workload}"
+        );
+        assert_eq!(judge(&point, &first).full_station.is_some(), is_limit, "{workload}");
+    }
+}
+
 #[test]
 fn an_io_waits_at_the_ports_of_one_of_the_hosts_of_its_group() {
     let (mut point, first) = with_a_full_port("generator", 25.0, 0.0);

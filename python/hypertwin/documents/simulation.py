@@ -138,7 +138,8 @@ class Judgement(Answer):
     limits: dict[str, Limit]
     """Bottleneck of each group."""
     full_station: NotRequired[str]
-    """Station that limits I/O. It is saturated, or one of its members is and the I/Os of a group mostly wait there."""
+    """Station that limits I/O. It is saturated, or the I/Os of a group mostly wait there for a saturated member or a
+    slot."""
     unplaced: NotRequired[list[str]]
     """VMs that could not restart, one sentence per reason."""
 

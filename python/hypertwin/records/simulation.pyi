@@ -138,7 +138,8 @@ class JudgementFields(AnswerFields):
     limits: Mapping[str, Limit]
     """Bottleneck of each group."""
     full_station: str
-    """Station that limits I/O. It is saturated, or one of its members is and the I/Os of a group mostly wait there."""
+    """Station that limits I/O. It is saturated, or the I/Os of a group mostly wait there for a saturated member or a
+    slot."""
     unplaced: Sequence[str]
     """VMs that could not restart, one sentence per reason."""
 

@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 5ae0835a35ffee199ea681e739ae55f7d7e800b171c96fb9b7d1f78354f94fac */
+/* built by `make page` from web/, sources 05f57c95df71fa19f8967d71d2052d2ed162d5cbaaaacf1b2c9033d718482f9e */
 /* contains
 @codemirror/commands: Copyright (C) 2018-2021 by Marijn Haverbeke <marijn@haverbeke.berlin> and others
 @codemirror/lang-yaml: Copyright (C) 2024 by Marijn Haverbeke <marijn@haverbeke.berlin> and others

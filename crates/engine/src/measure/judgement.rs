@@ -84,6 +84,9 @@ pub struct Limit {
     pub value_pct: Option<f64>,
     /// A sentence without its full stop.
     pub text: String,
+    /// I/Os wait there for most of their latency: for a station, a member of which is saturated, or for a queue slot.
+    #[serde(skip)]
+    pub holds_io: bool,
 }
 
 /// The judgement of a point.
@@ -101,7 +104,8 @@ pub struct Judgement {
     pub groups: BTreeMap<String, Vec<Sign>>,
     /// What limits each group.
     pub limits: BTreeMap<String, Limit>,
-    /// The station that limits I/O: it is saturated, or a member of it is and the I/Os of a group wait mostly there.
+    /// The station that limits I/O. It is saturated, or the I/Os of a group mostly wait there, for a member that is or
+    /// for a slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_station: Option<String>,
     /// VMs that could not restart or migrate, one sentence per kind.

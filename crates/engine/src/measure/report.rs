@@ -45,7 +45,7 @@ fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
 pub fn aggregate(replications: &[&Replication]) -> PointReport {
     let first = replications[0];
     let stations: Vec<&[StationResult]> = replications.iter().map(|r| r.stations.as_slice()).collect();
-    let (storage, bottleneck) = stations::summarise(&stations);
+    let (storage, bottleneck) = stations::summarise(&stations, &first.tasks);
     let pools: Vec<&[PoolResult]> = replications.iter().map(|r| r.pools.as_slice()).collect();
     let groups = groups(replications);
     let verdict = verdict(replications, &groups);

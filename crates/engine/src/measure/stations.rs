@@ -2,12 +2,16 @@
 
 use super::Observed;
 use super::bands;
+use super::task::{Cycle, Task};
 use crate::ids::{HostId, Id, WorldId};
 use crate::metrics::reports;
 use crate::ordered::{map_of, sort_by};
 use crate::storage::{Station, StationReport, StationResult, Sums, Waits};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// The end of the name of a station of vCPUs.
+const VCPUS: &str = "-vcpus";
 
 /// What was measured of every station in `duration_ns`.
 pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<StationResult> {
@@ -21,7 +25,7 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         let mut sums = Sums::of(vcpus.map(|world| (run(world), 0.0, Waits::default())));
         sums.waits.passed = ios.map(|io| io.latencies().count).sum();
         let of = Station::Workers { group };
-        results.push(sums.result(of, format!("{}-vcpus", groups[group]), false, duration_ns));
+        results.push(sums.result(of, format!("{}{VCPUS}", groups[group]), false, duration_ns));
         let sums = path.controllers_station(&members, &run, now);
         if sums.members > 0 {
             results.push(sums.result(of, format!("{}-controllers", groups[group]), false, duration_ns));
@@ -109,8 +113,12 @@ pub fn is_kept_waiting(name: &str, all: &BTreeMap<String, StationReport>) -> boo
     })
 }
 
-/// The means of the stations of several replications, and which of them limits.
-pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, StationReport>, Option<BottleneckReport>) {
+/// The means of the stations of several replications, and which of them limits the I/Os of groups with these tasks.
+/// vCPUs do only if all that they do is I/O.
+pub fn summarise(
+    replications: &[&[StationResult]],
+    tasks: &[Task],
+) -> (BTreeMap<String, StationReport>, Option<BottleneckReport>) {
     let stations = all_stations(replications).into_iter().map(|(index, first)| {
         let count = replications.len() as f64;
         let of = |all: &&[StationResult], get: fn(&StationReport) -> f64| {
@@ -136,7 +144,14 @@ pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, Station
     });
     let stations: Vec<(&StationResult, StationReport)> = stations.collect();
     let reports = map_of(stations.iter().map(|(one, report)| (one.name.clone(), report.clone())));
-    let is_server = |one: &StationResult| !one.is_depth && !is_kept_waiting(&one.name, &reports);
+    let works_for_more = |one: &StationResult| match one.of {
+        Station::Workers { group } if one.name.ends_with(VCPUS) => {
+            !matches!(tasks[group].cycle, Cycle::Generator { .. })
+        }
+        _ => false,
+    };
+    let is_server =
+        |one: &StationResult| !one.is_depth && !works_for_more(one) && !is_kept_waiting(&one.name, &reports);
     let mut servers: Vec<&(&StationResult, StationReport)> =
         stations.iter().filter(|(one, _)| is_server(one)).collect();
     sort_by(&mut servers, |(_, a), (_, b)| {

@@ -87,7 +87,7 @@ export interface Judgement extends Answer {
   groups: Record<string, Sign[]>;
   /** Bottleneck of each group. */
   limits: Record<string, Limit>;
-  /** Station that limits I/O. It is saturated, or one of its members is and the I/Os of a group mostly wait there. */
+  /** Station that limits I/O. It is saturated, or the I/Os of a group mostly wait there for a saturated member or a slot. */
   full_station?: string;
   /** VMs that could not restart, one sentence per reason. */
   unplaced?: string[];

@@ -8,7 +8,6 @@ use crate::measure::bands;
 use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
 use crate::measure::point::PointReport;
 use crate::measure::results::Replication;
-use crate::measure::stations::has_full_member;
 use crate::measure::vm_metrics::VmReport;
 use crate::metrics::LatencyReport;
 use crate::ordered::{map_of, sort_by};
@@ -45,9 +44,9 @@ pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
         answer.tone = Tone::Bad;
     }
     let saturated = point.bottleneck.as_ref().filter(|station| station.saturated);
-    let partly = || found.partly_full().map(|limit| limit.of.clone());
+    let waited_for = || found.holding_io().map(|limit| limit.of.clone());
     Judgement {
-        full_station: saturated.map(|station| station.station.clone()).or_else(partly),
+        full_station: saturated.map(|station| station.station.clone()).or_else(waited_for),
         groups: marked(&point.groups),
         vms: found.vms,
         limits: found.limits,
@@ -127,11 +126,9 @@ impl<'p> Found<'p> {
         )
     }
 
-    /// The first limit that is a member of a station.
-    fn partly_full(&self) -> Option<&Limit> {
-        let station = |limit: &Limit| self.point.storage.get(&limit.of);
-        let mut limits = self.limits.values();
-        limits.find(|limit| limit.value_pct.is_some() && station(limit).is_some_and(has_full_member))
+    /// The first limit that most of the latency of I/Os is spent at.
+    fn holding_io(&self) -> Option<&Limit> {
+        self.limits.values().find(|limit| limit.holds_io)
     }
 
     /// The group of a VM.
@@ -241,7 +238,7 @@ impl<'p> Found<'p> {
             .filter(|host| bands::HOST_CPU.is_beyond(host.usage_pct));
         let full = full.count();
         let limit = point.bottleneck.as_ref().filter(|station| station.saturated);
-        let waits = self.partly_full();
+        let waits = self.holding_io();
         let text = if let Some(limit) = limit {
             format!(
                 "{} at {}% limits I/O. No VM suffers from waiting for CPU.",

@@ -144,7 +144,7 @@ impl Case<'_> {
             }
         }
         let longest = self.waited_longest();
-        let at_full = longest.clone().filter(|limit| limit.value_pct.is_some());
+        let at_full = longest.clone().filter(|limit| limit.holds_io);
         full.or(at_full)
             .or_else(|| self.waited_for())
             .or(longest)
@@ -288,18 +288,20 @@ impl Case<'_> {
             "{}% of I/Os wait for a slot in {depth}",
             number(passed.report.waited_pct)
         );
+        // a generator asks for as many as it likes
+        let is_own = kind == LimitKind::Client && matches!(self.task.cycle, Cycle::Generator { .. });
         Some(Limit {
             kind,
             of: depth.clone(),
             value_pct: None,
             text,
+            holds_io: !is_own && self.is_most_of_latency(passed.report.wait_ms),
         })
     }
 
     /// The server at which I/Os wait for most of their latency, if nothing is saturated on average. The value is the
     /// load of its busiest member if that is saturated. Without one, only I/Os of a generator without a pace count.
     fn waited_longest(&self) -> Option<Limit> {
-        let latency_ms = self.vm.io_latency_ms.as_ref()?.mean?;
         // each I/O passes all servers of a kind
         let mut waits: BTreeMap<LimitKind, (f64, &Passed)> = BTreeMap::new();
         for passed in self.own_stations().filter(|passed| !DEPTHS.contains(&passed.end)) {
@@ -313,7 +315,7 @@ impl Case<'_> {
         let (kind, (sum_ms, longest)) = waits.into_iter().max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
         let is_full = has_full_member(longest.report);
         let is_unpaced = matches!(self.task.cycle, Cycle::Generator { is_paced: false, .. });
-        if 100.0 * sum_ms / latency_ms < MOST_OF_LATENCY_PCT || !is_full && !is_unpaced {
+        if !self.is_most_of_latency(sum_ms) || !is_full && !is_unpaced {
             return None;
         }
         let (name, most) = (longest.name, longest.report.utilization_max_pct);
@@ -326,7 +328,14 @@ impl Case<'_> {
             of: name.to_owned(),
             value_pct: is_full.then_some(most),
             text: format!("I/Os of {} wait mostly for {place}", self.name),
+            holds_io: is_full,
         })
+    }
+
+    /// Whether a wait is most of the mean latency of its I/Os.
+    fn is_most_of_latency(&self, wait_ms: f64) -> bool {
+        let latency_ms = self.vm.io_latency_ms.as_ref().and_then(|latency| latency.mean);
+        latency_ms.is_some_and(|latency_ms| 100.0 * wait_ms / latency_ms >= MOST_OF_LATENCY_PCT)
     }
 
     /// How long an I/O waits at a station on average: in one visit, or in all of them where a member is full. Of the
@@ -369,6 +378,7 @@ impl Case<'_> {
             of: of.to_owned(),
             value_pct: None,
             text,
+            holds_io: false,
         }
     }
 
@@ -385,6 +395,7 @@ impl Case<'_> {
             of: of.to_owned(),
             value_pct: Some(value_pct),
             text,
+            holds_io: false,
         }
     }
 }
