@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from hypertwin.documents.simulation import Point
-from hypertwin.metrics.bands import band
 from hypertwin.metrics.points import setting_at, varying_paths, where
 
 WORTH_NAMING_PCT = 0.5
@@ -74,38 +73,17 @@ def _alike(point: Point) -> tuple[object, ...]:
         found["saturated"],
         found["next_station"],
         found["binding_depth"],
-        bool(_full_member(point)),
-        _full_elsewhere(point)[:1],
+        (_full_member(point) or ())[:1],
     )
 
 
-def _full_member(point: Point) -> tuple[int, float] | None:
-    """Return members of the busiest station and use of its busiest member, if only that member is saturated."""
-    found = point["bottleneck"]
-    station = point["storage"].get(found["station"]) if found and not found["saturated"] else None
-    if not station or station["utilization_max_pct"] < band("utilization_pct").first or station["members"] < 2:
+def _full_member(point: Point) -> tuple[str, int, float] | None:
+    """Return name, members and highest utilisation of the station whose saturated member limits I/O, or None."""
+    found, name = point["bottleneck"], point["judgement"].get("full_station")
+    if not found or found["saturated"] or name in (None, found["binding_depth"]):
         return None
-    return station["members"], station["utilization_max_pct"]
-
-
-def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
-    """Return name, members and utilisation of another station with a saturated member.
-
-    The result is an empty tuple if the busiest station is saturated, or if there is no such station.
-    """
-    found = point["bottleneck"]
-    if not found or found["saturated"] or _full_member(point):
-        return ()
-    others = ((name, each) for name, each in point["storage"].items() if name != found["station"])
-    full = [
-        (name, each)
-        for name, each in others
-        if each["utilization_max_pct"] >= band("utilization_pct").first and each["members"] > 1
-    ]
-    if not full:
-        return ()
-    name, busiest = max(full, key=lambda other: other[1]["utilization_max_pct"])
-    return name, busiest["members"], busiest["utilization_max_pct"]
+    station = point["storage"][name]
+    return name, station["members"], station["utilization_max_pct"]
 
 
 def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
@@ -120,10 +98,9 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
     if found["saturated"]:
         limit = "limits I/O"
     elif full:
-        limit = f"is the busiest; one of its {full[0]} is at {full[1]:.0f} %, and limits what uses it"
-    if elsewhere := _full_elsewhere(alike[-1]):
-        name, members, busy_pct = elsewhere
-        limit += f"; one of the {members} of {name} is at {busy_pct:.0f} %, and limits what uses it"
+        name, members, busy_pct = full
+        which = f"its {members}" if name == found["station"] else f"the {members} of {name}"
+        limit = f"is the busiest; one of {which} is at {busy_pct:.0f} %, and limits I/O"
     all_found = [each for point in alike if (each := point.get("bottleneck"))]
     busy = _range([each["utilization_pct"] for each in all_found])
     following = [each["next_utilization_pct"] for each in all_found if each["next_utilization_pct"] is not None]

@@ -7,7 +7,7 @@ import pytest
 from hypertwin.show import stations
 
 
-def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0), waits_for=None, busiest=0, **settings):
+def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0), waits_for=None, full=None, **settings):
     found = {
         "station": station,
         "utilization_pct": pct,
@@ -19,7 +19,8 @@ def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0),
     return {
         "set": {"workloads.fio.arrivals.io.outstanding": depth, **settings},
         "bottleneck": found,
-        "storage": {station: {"members": 2, "utilization_max_pct": busiest or pct}},
+        "storage": {station: {"members": 2, "utilization_max_pct": 99.9}},
+        "judgement": {"full_station": full} if full else {},
     }
 
 
@@ -43,12 +44,12 @@ def test_points_in_a_row_with_the_same_bottleneck_share_a_sentence():
 
 
 def test_a_station_of_which_one_member_is_full_is_not_called_idle():
-    full = [point(depth, "esx-ports", 50 + depth, None, busiest=99.9) for depth in (1, 2, 3)]
+    full = [point(depth, "esx-ports", 50 + depth, None, full="esx-ports") for depth in (1, 2, 3)]
     assert stations.bottlenecks(
-        [*full, point(4, "esx-ports", 95, None, busiest=100), point(5, "esx-ports", 60, None)]
+        [*full, point(4, "esx-ports", 95, None, full="esx-ports"), point(5, "esx-ports", 60, None)]
     ) == [
         "Bottleneck (outstanding 1 to 3): esx-ports at 51 to 53 % is the busiest; one of its 2 is at 100 %, and limits"
-        " what uses it.",
+        " I/O.",
         "Bottleneck (outstanding 4): esx-ports at 95 % limits I/O.",
         "Bottleneck (outstanding 5): esx-ports at 60 % is the busiest, and not saturated.",
         "esx-ports: the host's ports to the storage.",
@@ -56,12 +57,17 @@ def test_a_station_of_which_one_member_is_full_is_not_called_idle():
 
 
 def test_a_full_member_of_another_station_is_named_too():
-    one = point(1, "vsan-devices", 44, None)
+    one = point(1, "vsan-devices", 44, None, full="vsan-network")
     one["storage"]["vsan-network"] = {"members": 8, "utilization_max_pct": 99.8}
-    one["storage"]["vsan-flash"] = {"members": 1, "utilization_max_pct": 100}
     assert stations.bottlenecks([one])[0] == (
-        "Bottleneck: vsan-devices at 44 % is the busiest, and not saturated; one of the 8 of vsan-network is at"
-        " 100 %, and limits what uses it."
+        "Bottleneck: vsan-devices at 44 % is the busiest; one of the 8 of vsan-network is at 100 %, and limits I/O."
+    )
+
+
+def test_a_queue_depth_that_holds_ios_is_named_once():
+    one = point(1, "san-disks", 44, None, waits_for="esx-lun-depth", full="esx-lun-depth")
+    assert stations.bottlenecks([one])[0] == (
+        "Bottleneck: san-disks at 44 % is the busiest, and not saturated; I/Os wait for esx-lun-depth."
     )
 
 
