@@ -735,6 +735,12 @@ fn watched(seed: u64, scenario: &Scenario) -> Replication {
 }
 
 #[test]
+fn a_member_is_not_given_to_a_device_that_is_away() {
+    // it moves to a rack that fails for good, and then its own device fails
+    watched(701_817, &random_scenario(701_817, true));
+}
+
+#[test]
 fn random_failures_lose_nothing_that_the_redundancy_keeps() {
     let (mut rebuilt, mut lost, mut waited, mut whole, mut copied) = (0, 0, 0, 0, 0);
     let (mut joined, mut emptied, mut scrubbed) = (0, 0, 0);
