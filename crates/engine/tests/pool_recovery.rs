@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use hypertwin_engine::{MemberView, Replication, watched_run};
+use hypertwin_engine::{IncidentReport, MemberView, Replication, watched_run};
 use serde_json::{Value, json};
 use support::{host, merge, parse, vm};
 
@@ -221,6 +221,37 @@ fn ceph_marks_nothing_out_that_leaves_too_little_nor_a_whole_rack() {
         "one of four nodes of its rack"
     );
     assert!(!replaced(&failing(8, 8, json!(["node-1"])), 0), "all of its rack");
+}
+
+#[test]
+fn a_failure_ends_when_all_data_are_whole_though_members_still_move() {
+    let text = base(
+        "ceph",
+        5,
+        json!({
+            "storage": {"pool": {"rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"}}},
+            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "1600 ms"}],
+        }),
+    );
+    let mut moved_at = 0;
+    let result = watched_run(&parse(&text), 1, |view| {
+        if view.members(0).any(|member| member.moves.is_some()) {
+            moved_at = view.now();
+        }
+    });
+    let [failure, back] = &result.unwrap().pools[0].report.incidents[..] else {
+        panic!("a failure and a return")
+    };
+    let ends = |one: &IncidentReport| one.time_s + one.whole_after_s.expect("it ended");
+    assert!(
+        failure.degraded_pct > 0.0 && back.degraded_pct > 0.0,
+        "{failure:?} {back:?}"
+    );
+    assert!((ends(failure) - ends(back)).abs() < 1e-6, "{failure:?} {back:?}");
+    assert!(
+        ends(failure) < moved_at as f64 / 1e9 - 1.0,
+        "{failure:?}: moved until {moved_at}"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 05f57c95df71fa19f8967d71d2052d2ed162d5cbaaaacf1b2c9033d718482f9e */
+/* built by `make page` from web/, sources 5a770ff1ec59199af06e27945e9bae0e3609dad27a3845cba65cadc80bc05992 */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

@@ -22,7 +22,7 @@ pub struct Incident {
     pub stands_still: bool,
     /// User's bytes lost by it.
     pub lost_bytes: u64,
-    /// Time when everything was rebuilt, if a rebuild was due.
+    /// Time when all groups were whole; if they were all along, when everything was where it goes.
     pub whole_at: Option<Nanos>,
 }
 
@@ -45,10 +45,9 @@ impl History {
         if let Some(since) = self.degraded_since.take() {
             self.longest_degraded_ns = self.longest_degraded_ns.max(now - since);
         }
-        if moving == 0 {
-            for incident in self.incidents.iter_mut().filter(|incident| incident.whole_at.is_none()) {
-                incident.whole_at = Some(now);
-            }
+        let ends = |one: &&mut Incident| one.whole_at.is_none() && (one.degraded > 0 || moving == 0);
+        for incident in self.incidents.iter_mut().filter(ends) {
+            incident.whole_at = Some(now);
         }
     }
 }

@@ -182,7 +182,8 @@ reports! {
         /// Failures and returns of the first replication. Each has `time_s` since the start of the run, including the
         /// warm-up; `what`, and whether it `fails` or returns; right after it `degraded_pct`, `suspended_pct` (groups
         /// that accept no writes) and `stands_still` (no I/O at all, because most metadata servers are down);
-        /// `lost_gib`; and `whole_after_s`, empty if the pool was not recovered by the end.
+        /// `lost_gib`; and `whole_after_s`, the time until no group was degraded, or if none was, until all moves
+        /// ended; empty if that was not by the end.
         pub incidents: Vec<IncidentReport> = "Incidents";
         #[serde(flatten, skip_serializing_if = "Option::is_none")]
         pub back_end: Option<BackEndReport>;
