@@ -509,6 +509,13 @@ def test_any_inventory_is_a_scenario_or_a_clear_error(inventory: Inventory) -> N
         assert vm.get("label", "x").isprintable()
 
 
+def test_a_template_without_vcpus_has_no_cores_per_socket() -> None:
+    template = replace(VM, name="empty", vcpus=0, cores_per_socket=769, is_template=True)
+    made, _ = to_scenario.to_scenario(_inventory(VM, template))
+    loaded = scenario.loads(to_scenario.to_yaml(made))
+    assert [each.get("cores_per_socket", "none") for each in loaded.data["powered_off"].values()] == ["none"]
+
+
 def test_the_same_inventory_gives_the_same_text_in_any_order() -> None:
     vms = [replace(VM, name=f"vm {n % 7}", host=HOST.name if n % 2 else None) for n in range(20)]
     one, _ = to_scenario.to_scenario(_inventory(*vms))

@@ -55,7 +55,9 @@ def powered_off(
 
 def _size(vm: Vm, notes: ImportNotes) -> dict[str, Any]:
     cores = vm.cores_per_socket
-    sockets = {"cores_per_socket": cores} if cores is not None and cores > 0 and vm.vcpus % cores == 0 else {}
+    sockets = (
+        {"cores_per_socket": cores} if cores is not None and 0 < cores <= vm.vcpus and vm.vcpus % cores == 0 else {}
+    )
     reserved = min(vm.memory_reservation_bytes or 0, vm.memory_bytes)
     return {
         "vcpus": vm.vcpus,
