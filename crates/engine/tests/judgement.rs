@@ -2,8 +2,8 @@
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{
-    BottleneckReport, History, Islands, Judgement, LimitKind, Move, MoveKind, Outage, Outcome, PointReport,
-    Replication, StationReport, Tone, Unplaced, VmReport, Why, aggregate, judge,
+    History, Islands, Judgement, LatencyReport, LimitKind, Move, MoveKind, Outage, Outcome, PointReport, Replication,
+    StationReport, Tone, Unplaced, VmReport, Why, aggregate, judge,
 };
 
 const WORKLOADS: &str = r#"
@@ -70,6 +70,15 @@ fn quiet(vm: &mut VmReport) {
     (vm.memory, vm.io_latency_ms) = (None, None);
 }
 
+/// Latencies of I/Os with this mean.
+fn ios_of(mean_ms: f64) -> Option<LatencyReport> {
+    let mean = Some(mean_ms);
+    Some(LatencyReport {
+        mean,
+        ..LatencyReport::default()
+    })
+}
+
 /// Lets a VM wait this long for a CPU, and for its own limit.
 fn ready(vm: &mut VmReport, waiting_pct: f64, limited_pct: f64) {
     (vm.waiting_pct, vm.limited_pct, vm.ready_pct) = (waiting_pct, limited_pct, waiting_pct + limited_pct);
@@ -104,7 +113,7 @@ fn station(point: &mut PointReport, name: &str, utilization_pct: f64) {
         utilization_max_pct: utilization_pct,
         queue: 0.0,
         wait_ms: 0.0,
-        waited_pct: 50.0,
+        waited_pct: 0.0,
         throughput_per_s: 1.0,
         mb_per_s: None,
         hit_pct: None,
@@ -113,16 +122,16 @@ fn station(point: &mut PointReport, name: &str, utilization_pct: f64) {
     point.storage.insert(name.to_owned(), station);
 }
 
-fn bound(point: &mut PointReport, depth: &str) {
-    station(point, depth, 99.0);
-    point.bottleneck = Some(BottleneckReport {
-        station: "none".to_owned(),
-        utilization_pct: 1.0,
-        saturated: false,
-        next_station: None,
-        next_utilization_pct: None,
-        binding_depth: Some(depth.to_owned()),
-    });
+/// A station at which I/Os wait for this long on average.
+fn waited(point: &mut PointReport, name: &str, wait_ms: f64) {
+    station(point, name, 60.0);
+    point.storage.get_mut(name).expect("it was put there").wait_ms = wait_ms;
+}
+
+/// A queue depth at which half of the I/Os wait.
+fn depth(point: &mut PointReport, name: &str, wait_ms: f64) {
+    waited(point, name, wait_ms);
+    point.storage.get_mut(name).expect("it was put there").waited_pct = 50.0;
 }
 
 #[test]
@@ -174,11 +183,11 @@ fn a_group_is_limited_by_what_is_full() {
             },
             Latency,
         ),
-        ("a depth", |point| bound(point, "db-vdisk-depth"), Client),
-        ("a depth of others", |point| bound(point, "other-ring"), Latency),
+        ("a depth", |point| depth(point, "db-vdisk-depth", 0.0), Client),
+        ("a depth of others", |point| depth(point, "other-ring", 0.0), Latency),
         (
             "a full server before a depth",
-            |point| (bound(point, "db-ring"), station(point, "san-disks", 91.0)).1,
+            |point| (depth(point, "db-ring", 0.0), station(point, "san-disks", 91.0)).1,
             Devices,
         ),
     ];
@@ -189,15 +198,15 @@ fn a_group_is_limited_by_what_is_full() {
 
 #[test]
 fn depths_stand_for_what_they_are_of() {
-    for (depth, expected) in [
+    for (name, expected) in [
         ("db-ring", LimitKind::Controller),
         ("esx-1-lun-depth", LimitKind::Fabric),
         ("san-cache", LimitKind::Devices),
         ("db-dsnro", LimitKind::Client),
     ] {
         let (mut point, first) = made("loop", "generator");
-        bound(&mut point, depth);
-        assert_eq!(judge(&point, &first).limits["db"].kind, expected, "{depth}");
+        depth(&mut point, name, 0.0);
+        assert_eq!(judge(&point, &first).limits["db"].kind, expected, "{name}");
     }
 }
 
@@ -234,11 +243,9 @@ fn a_generator_is_limited_by_the_servers_that_it_waits_for_half_of_its_latency()
     for (workload, waits, expected) in cases {
         let (mut point, first) = made("loop", workload);
         let client = point.groups.get_mut("client").expect("there is a client");
-        client.io_latency_ms = aggregate(&[&first]).groups["client"].io_latency_ms.clone();
-        client.io_latency_ms.as_mut().expect("it has disks").mean = Some(10.0);
+        client.io_latency_ms = ios_of(10.0);
         for &(name, wait_ms) in waits {
-            station(&mut point, name, 60.0);
-            point.storage.get_mut(name).expect("it was put there").wait_ms = wait_ms;
+            waited(&mut point, name, wait_ms);
         }
         let found = judge(&point, &first).limits["client"].kind;
         assert_eq!(found, expected, "{workload} {waits:?}");
@@ -248,10 +255,8 @@ fn a_generator_is_limited_by_the_servers_that_it_waits_for_half_of_its_latency()
 /// I/Os of 10 ms on average, 100 a second, of which this many wait at a station of the array with one full member.
 fn with_a_full_port(workload: &str, utilization_max_pct: f64, queue: f64) -> (PointReport, Replication) {
     let (mut point, first) = made(workload, "slow-generator");
-    let latency = aggregate(&[&first]).groups["client"].io_latency_ms.clone();
     let db = db(&mut point);
-    (db.iops, db.io_latency_ms) = (100.0, latency);
-    db.io_latency_ms.as_mut().expect("it was measured").mean = Some(10.0);
+    (db.iops, db.io_latency_ms) = (100.0, ios_of(10.0));
     station(&mut point, "san-front-end", 25.0);
     let ports = point.storage.get_mut("san-front-end").expect("it was put there");
     (ports.members, ports.utilization_max_pct, ports.queue) = (4, utilization_max_pct, queue);
@@ -283,7 +288,7 @@ fn a_full_member_limits_whose_ios_wait_there_for_half_of_their_latency() {
                 found.text,
                 "I/Os of db wait mostly for one of the 4 of san-front-end, at 100%. No VM suffers from waiting for CPU."
             );
-            bound(&mut point, "db-vdisk-depth");
+            depth(&mut point, "db-vdisk-depth", 0.0);
             assert_eq!(judge(&point, &first).limits["db"].kind, LimitKind::Fabric, "{what}");
         }
     }
@@ -292,7 +297,7 @@ fn a_full_member_limits_whose_ios_wait_there_for_half_of_their_latency() {
 /// A queue depth, at which I/Os of 10 ms wait for this long.
 #[test]
 fn a_depth_that_ios_wait_at_for_half_of_their_latency_is_told_first() {
-    for (workload, depth, wait_ms, is_told) in [
+    for (workload, name, wait_ms, is_told) in [
         ("loop", "esx-1-lun-depth", 5.0, true),
         ("loop", "esx-1-lun-depth", 4.9, false),
         ("loop", "db-vdisk-depth", 5.0, true),
@@ -300,13 +305,12 @@ fn a_depth_that_ios_wait_at_for_half_of_their_latency_is_told_first() {
         ("generator", "db-vdisk-depth", 9.0, false),
     ] {
         let (mut point, first) = with_a_full_port(workload, 25.0, 0.0);
-        bound(&mut point, depth);
-        point.storage.get_mut(depth).expect("it was put there").wait_ms = wait_ms;
+        depth(&mut point, name, wait_ms);
         let found = judge(&point, &first);
-        let what = format!("{workload}, {depth}, {wait_ms} ms");
-        assert_eq!(found.full_station.as_deref(), is_told.then_some(depth), "{what}");
+        let what = format!("{workload}, {name}, {wait_ms} ms");
+        assert_eq!(found.full_station.as_deref(), is_told.then_some(name), "{what}");
         assert_eq!(found.tone, if is_told { Tone::Warn } else { Tone::Good }, "{what}");
-        let text = format!("50% of I/Os wait for a slot in {depth}. No VM suffers from waiting for CPU.");
+        let text = format!("50% of I/Os wait for a slot in {name}. No VM suffers from waiting for CPU.");
         assert_eq!(found.text == text, is_told, "{what}: {}", found.text);
     }
 }
@@ -351,10 +355,34 @@ fn an_io_waits_at_the_ports_of_one_of_the_hosts_of_its_group() {
     db(&mut point).hosts = Some(vec!["esx-1".to_owned(), "esx-2".to_owned()]);
     for (waits_ms, expected) in [([4.0, 4.0], LimitKind::Latency), ([4.0, 6.5], LimitKind::Fabric)] {
         for (name, wait_ms) in ["esx-1-ports", "esx-2-ports"].into_iter().zip(waits_ms) {
-            station(&mut point, name, 60.0);
-            point.storage.get_mut(name).expect("it was put there").wait_ms = wait_ms;
+            waited(&mut point, name, wait_ms);
         }
         assert_eq!(judge(&point, &first).limits["db"].kind, expected, "{waits_ms:?}");
+    }
+}
+
+#[test]
+fn each_group_has_the_depth_that_its_own_ios_wait_for() {
+    let (mut point, first) = with_a_full_port("loop", 25.0, 0.0);
+    point.groups.get_mut("client").expect("there is a client").io_latency_ms = ios_of(10.0);
+    for (name, wait_ms) in [("db-ring", 6.0), ("client-ring", 7.0)] {
+        depth(&mut point, name, wait_ms);
+    }
+    let limits = judge(&point, &first).limits;
+    assert_eq!([&limits["db"].of, &limits["client"].of], ["db-ring", "client-ring"]);
+}
+
+#[test]
+fn an_io_waits_for_the_depth_of_one_of_the_hosts_of_its_group() {
+    let (mut point, first) = with_a_full_port("loop", 25.0, 0.0);
+    db(&mut point).hosts = Some(vec!["esx-1".to_owned(), "esx-2".to_owned()]);
+    for (waits_ms, expected) in [([0.1, 9.0], None), ([2.0, 9.0], Some("esx-2-lun-depth"))] {
+        for (name, wait_ms) in ["esx-1-lun-depth", "esx-2-lun-depth"].into_iter().zip(waits_ms) {
+            depth(&mut point, name, wait_ms);
+        }
+        let found = judge(&point, &first);
+        assert_eq!(found.full_station.as_deref(), expected, "{waits_ms:?}");
+        assert_eq!(found.limits["db"].of, "esx-2-lun-depth");
     }
 }
 
@@ -422,7 +450,7 @@ fn of_db(change: ChangeOfVm) -> Judgement {
 #[test]
 fn a_vm_suffers_from_its_bands_on() {
     #[rustfmt::skip]
-    let cases: [(&str, ChangeOfVm, Option<Tone>); 14] = [
+    let cases: [(&str, ChangeOfVm, Option<Tone>); 16] = [
         ("ready at its limit", |vm| ready(vm, 5.0, 0.0), None),
         ("ready", |vm| ready(vm, 5.1, 0.0), Some(Tone::Warn)),
         ("ready that hurts", |vm| ready(vm, 10.1, 0.0), Some(Tone::Bad)),
@@ -437,6 +465,8 @@ fn a_vm_suffers_from_its_bands_on() {
         ("a tail at its limit", |vm| vm.response_ms.p99 = Some(160.0), None),
         ("no transactions", |vm| (vm.response_ms.p50, vm.response_ms.p99) = (None, None), None),
         ("down", |vm| vm.down_s = 0.01, Some(Tone::Bad)),
+        ("I/Os at their limit", |vm| vm.io_latency_ms = ios_of(25.0), None),
+        ("slow I/Os", |vm| vm.io_latency_ms = ios_of(25.1), Some(Tone::Warn)),
     ];
     for (what, change, expected) in cases {
         let judged = of_db(change);
@@ -447,6 +477,16 @@ fn a_vm_suffers_from_its_bands_on() {
         };
         assert_eq!(tone, expected, "{what}: {}", judged.text);
         assert_eq!(judged.groups.contains_key("db"), expected.is_some(), "{what}");
+    }
+}
+
+#[test]
+fn a_generator_without_a_rate_chooses_its_latency() {
+    for (client, expected) in [("generator", Tone::Good), ("slow-generator", Tone::Warn)] {
+        let (mut point, first) = made("loop", client);
+        point.vms.get_mut("client").expect("there is a client").io_latency_ms = ios_of(40.0);
+        let judged = judge(&point, &first);
+        assert_eq!(judged.tone, expected, "{client}: {}", judged.text);
     }
 }
 

@@ -672,13 +672,11 @@ impl<'s> Checker<'s> {
         let spare = stations.all(|station| station.figures.utilization_max_pct < 90.0);
         if enough && is_readable && spare && count.lost == 0 && self.outages.has_majority(end) {
             assert!(self.outages.last_change() < 2_000_000_000);
-            // the new kinds give each disk little at a time: what is left at the end goes on, and does not stand still
+            // disks get little at a time, or flush long: what is left at the end goes on, and does not stand still
             let moving = self.members.iter().filter(|member| member.moves.is_some()).count();
             let is_whole = pool.report.degraded_pct == 0.0 && pool.report.due_gib == 0.0 && moving == 0;
             let rebuilt = &result.timeline.pools[0].rebuilt_gib;
-            let goes_on = matches!(spec.kind, PoolKind::Ceph | PoolKind::Vsan)
-                && rebuilt.len() > 2
-                && rebuilt[rebuilt.len() - 1] > rebuilt[rebuilt.len() - 3];
+            let goes_on = rebuilt.len() > 2 && rebuilt[rebuilt.len() - 1] > rebuilt[rebuilt.len() - 3];
             assert!(
                 is_whole || goes_on,
                 "seed {seed}: all could be whole again, and {moving} groups where they go: {pool:#?}"

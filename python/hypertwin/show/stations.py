@@ -72,18 +72,27 @@ def _alike(point: Point) -> tuple[object, ...]:
         found["station"],
         found["saturated"],
         found["next_station"],
-        found["binding_depth"],
         (_full_member(point) or ())[:1],
+        *_depths(point),
     )
 
 
 def _full_member(point: Point) -> tuple[str, int, float] | None:
     """Return name, members and highest utilisation of the station whose saturated member limits I/O, or None."""
-    found, name = point["bottleneck"], point["judgement"].get("full_station")
-    if not found or found["saturated"] or name in (None, found["binding_depth"]):
+    found, judged = point["bottleneck"], point["judgement"]
+    name = judged.get("full_station")
+    if not found or found["saturated"] or name is None or name in _depths(point):
         return None
     station = point["storage"][name]
     return name, station["members"], station["utilization_max_pct"]
+
+
+def _depths(point: Point) -> list[str]:
+    """Return the queue depths that I/Os wait for: the longest wait, and the depth that limits I/O."""
+    found, judged = point["bottleneck"], point["judgement"]
+    full = judged.get("full_station")
+    is_depth = any(limit["of"] == full and limit["value_pct"] is None for limit in judged["limits"].values())
+    return list(dict.fromkeys(name for name in (found and found["binding_depth"], is_depth and full) if name))
 
 
 def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
@@ -104,8 +113,10 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
     all_found = [each for point in alike if (each := point.get("bottleneck"))]
     busy = _range([each["utilization_pct"] for each in all_found])
     following = [each["next_utilization_pct"] for each in all_found if each["next_utilization_pct"] is not None]
-    behind = f"; next {found['next_station']} at {_range(following)} %" if found["next_station"] else ""
-    depth = f"; I/Os wait for {found['binding_depth']}" if found["binding_depth"] else ""
+    is_named = found["next_station"] in (None, *(full or ())[:1])
+    behind = "" if is_named else f"; next {found['next_station']} at {_range(following)} %"
+    depths = " and ".join(_depths(alike[-1]))
+    depth = f"; I/Os wait for {depths}" if depths else ""
     yield f"{head}{found['station']} at {busy} % {limit}{behind}{depth}."
 
 
@@ -126,8 +137,8 @@ def _range(values: Sequence[float]) -> str:
 
 def _explained(points: Sequence[Point]) -> list[str]:
     """Return the kinds of limiting stations, and the queue depths that I/Os wait for."""
-    found = [point["bottleneck"] for point in points if _is_worth_naming(point) and point["bottleneck"]]
-    named = dict.fromkeys(name for each in found for name in (each["station"], each["binding_depth"]) if name)
+    found = [(each, point) for point in points if _is_worth_naming(point) and (each := point["bottleneck"])]
+    named = dict.fromkeys(name for each, point in found for name in (each["station"], *_depths(point)))
     told = [f"{name}: {words}" for name in named if (words := _what(name))]
     return [f"{'; '.join(told)}."] if told else []
 

@@ -20,7 +20,10 @@ def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0),
         "set": {"workloads.fio.arrivals.io.outstanding": depth, **settings},
         "bottleneck": found,
         "storage": {station: {"members": 2, "utilization_max_pct": 99.9}},
-        "judgement": {"full_station": full} if full else {},
+        "judgement": {
+            "limits": {"db": {"of": full, "value_pct": None if full == waits_for else 99.9}},
+            **({"full_station": full} if full else {}),
+        },
     }
 
 
@@ -57,7 +60,7 @@ def test_a_station_of_which_one_member_is_full_is_not_called_idle():
 
 
 def test_a_full_member_of_another_station_is_named_too():
-    one = point(1, "vsan-devices", 44, None, full="vsan-network")
+    one = point(1, "vsan-devices", 44, ("vsan-network", 40.0), full="vsan-network")
     one["storage"]["vsan-network"] = {"members": 8, "utilization_max_pct": 99.8}
     assert stations.bottlenecks([one])[0] == (
         "Bottleneck: vsan-devices at 44 % is the busiest; one of the 8 of vsan-network is at 100 %, and limits I/O."
@@ -68,6 +71,14 @@ def test_a_queue_depth_that_holds_ios_is_named_once():
     one = point(1, "san-disks", 44, None, waits_for="esx-lun-depth", full="esx-lun-depth")
     assert stations.bottlenecks([one])[0] == (
         "Bottleneck: san-disks at 44 % is the busiest, and not saturated; I/Os wait for esx-lun-depth."
+    )
+
+
+def test_the_depth_of_another_group_is_named_too():
+    one = point(1, "san-disks", 44, None, waits_for="a-ring", full="b-ring")
+    one["judgement"]["limits"]["db"]["value_pct"] = None
+    assert stations.bottlenecks([one])[0] == (
+        "Bottleneck: san-disks at 44 % is the busiest, and not saturated; I/Os wait for a-ring and b-ring."
     )
 
 

@@ -125,6 +125,18 @@ pub const HOST_CPU: Band = Band {
     ..pct("usage_pct", "CPU used on a host", [None, Some(90.0), Some(95.0)])
 };
 
+/// Time from a guest's driver to the end of an I/O (GAVG).
+pub const IO_LATENCY: Band = Band {
+    unit: "ms",
+    own: &[],
+    source: "Duncan Epping, esxtop thresholds: DAVG 25 ms",
+    ..pct(
+        "io_latency_ms_mean",
+        "mean I/O latency, except of generators without a rate",
+        [None, Some(25.0), None],
+    )
+};
+
 /// Utilization of a station of the I/O path, or of the CPUs of a pool's nodes.
 pub const STATION: Band = Band {
     source: "at 85% a queue is six times the requests in service, and some of several members lag behind",
@@ -197,7 +209,7 @@ pub const LOST: Band = Band {
 };
 
 /// All of them.
-pub const BANDS: [Band; 15] = [
+pub const BANDS: [Band; 16] = [
     READY,
     COSTOP,
     LIMITED,
@@ -205,6 +217,7 @@ pub const BANDS: [Band; 15] = [
     GUEST_CPU,
     RUN_QUEUE,
     HOST_CPU,
+    IO_LATENCY,
     STATION,
     DEPTH,
     MEMORY_BANDWIDTH,

@@ -22,6 +22,13 @@ pub enum Cycle {
     },
 }
 
+impl Cycle {
+    /// Whether its latency is what its depth makes it: workers without a rate.
+    pub const fn chooses_latency(self) -> bool {
+        matches!(self, Self::Generator { is_paced: false, .. })
+    }
+}
+
 /// What the VMs of a group do.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Task {

@@ -12,8 +12,8 @@ from hypertwin.diagnosis.words import OFTEN, milliseconds
 
 QUEUED = Band("queued_commands", "commands", "queued commands (QUED)", warning=1)
 KERNEL = Band("kernel_latency_ms", "ms", "latency in the hypervisor (KAVG)", warning=2)
-DEVICE = Band("device_latency_ms", "ms", "latency of device and fabric (DAVG)", warning=25)
-TOTAL = Band("latency_ms", "ms", "latency of an I/O as the guest sees it (GAVG, await)", warning=25)
+DEVICE = Band.of("io_latency_ms_mean", "device_latency_ms", what="latency of device and fabric (DAVG)")
+TOTAL = Band.of("io_latency_ms_mean", "latency_ms", what="latency of an I/O as the guest sees it (GAVG, await)")
 
 DISKS = ("device", "adapter", "disk")
 """Kinds of entities with queues and latencies."""

@@ -8,6 +8,7 @@ use crate::measure::bands;
 use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
 use crate::measure::point::PointReport;
 use crate::measure::results::Replication;
+use crate::measure::stations::BottleneckReport;
 use crate::measure::vm_metrics::VmReport;
 use crate::metrics::LatencyReport;
 use crate::ordered::{map_of, sort_by};
@@ -21,20 +22,23 @@ const SUMMARIES: usize = 3;
 
 /// The judgement of a point; `first` is its first replication, which knows the tasks of its groups.
 pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
-    let marked = |all: &BTreeMap<String, VmReport>| -> BTreeMap<String, Vec<Sign>> {
-        let each = all.iter().map(|(name, vm)| (name.clone(), signs(vm)));
-        map_of(each.filter(|(_, signs)| !signs.is_empty()))
+    let group_of: BTreeMap<&str, usize> = first.vms.iter().map(|vm| (vm.name.as_str(), vm.group)).collect();
+    let marked = |name: &str, vm: &VmReport, group: usize| {
+        let signs = signs(vm, &first.tasks[group]);
+        (!signs.is_empty()).then(|| (name.to_owned(), signs))
     };
+    let vms = point
+        .vms
+        .iter()
+        .filter_map(|(name, vm)| marked(name, vm, group_of[name.as_str()]));
+    let groups = first.groups.iter().enumerate();
+    let groups = groups.filter_map(|(group, name)| marked(name, point.groups.get(name)?, group));
     let found = Found {
         point,
         first,
-        vms: marked(&point.vms),
+        vms: map_of(vms),
         limits: limits(point, first),
-        groups: first
-            .vms
-            .iter()
-            .map(|vm| (vm.name.as_str(), first.groups[vm.group].as_str()))
-            .collect(),
+        group_of,
     };
     let mut answer = found.answer();
     answer.unplaced = happened::unplaced(point);
@@ -43,11 +47,9 @@ pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
         answer.text = answer.unplaced.join(" ");
         answer.tone = Tone::Bad;
     }
-    let saturated = point.bottleneck.as_ref().filter(|station| station.saturated);
-    let waited_for = || found.holding_io().map(|limit| limit.of.clone());
     Judgement {
-        full_station: saturated.map(|station| station.station.clone()).or_else(waited_for),
-        groups: marked(&point.groups),
+        full_station: found.full_station().map(|(station, _)| station.to_owned()),
+        groups: map_of(groups),
         vms: found.vms,
         limits: found.limits,
         ..answer
@@ -61,7 +63,7 @@ struct Found<'p> {
     vms: BTreeMap<String, Vec<Sign>>,
     limits: BTreeMap<String, Limit>,
     /// The group of each VM.
-    groups: BTreeMap<&'p str, &'p str>,
+    group_of: BTreeMap<&'p str, usize>,
 }
 
 fn said(signs: &[Sign]) -> String {
@@ -126,14 +128,22 @@ impl<'p> Found<'p> {
         )
     }
 
-    /// The first limit that most of the latency of I/Os is spent at.
-    fn holding_io(&self) -> Option<&Limit> {
-        self.limits.values().find(|limit| limit.holds_io)
+    /// The station that limits I/O, in a sentence: a saturated one, or one that most of the latency of I/Os is spent at.
+    fn full_station(&self) -> Option<(&str, String)> {
+        let saturated = self.point.bottleneck.as_ref().filter(|station| station.saturated);
+        let limits_io = |full: &'p BottleneckReport| {
+            let text = format!("{} at {}% limits I/O", full.station, number(full.utilization_pct));
+            (full.station.as_str(), text)
+        };
+        let holding = || self.limits.values().find(|limit| limit.holds_io);
+        saturated
+            .map(limits_io)
+            .or_else(|| Some((holding()?.of.as_str(), holding()?.text.clone())))
     }
 
     /// The group of a VM.
     fn group_of(&self, vm: &str) -> &'p str {
-        self.groups[vm]
+        &self.first.groups[self.group_of[vm]]
     }
 
     /// What limits the group of a VM, unless nothing does.
@@ -237,16 +247,9 @@ impl<'p> Found<'p> {
             .values()
             .filter(|host| bands::HOST_CPU.is_beyond(host.usage_pct));
         let full = full.count();
-        let limit = point.bottleneck.as_ref().filter(|station| station.saturated);
-        let waits = self.holding_io();
-        let text = if let Some(limit) = limit {
-            format!(
-                "{} at {}% limits I/O. No VM suffers from waiting for CPU.",
-                limit.station,
-                number(limit.utilization_pct)
-            )
-        } else if let Some(waits) = waits {
-            format!("{}. No VM suffers from waiting for CPU.", waits.text)
+        let station = self.full_station();
+        let text = if let Some((_, limits)) = &station {
+            format!("{limits}. No VM suffers from waiting for CPU.")
         } else if full > 0 {
             format!(
                 "No VM suffers, but {full} of {} {} above {}% CPU{}. {}.",
@@ -259,7 +262,7 @@ impl<'p> Found<'p> {
         } else {
             format!("No VM suffers: {figures}{}.", self.fullest())
         };
-        let is_good = happened.is_empty() && limit.is_none() && waits.is_none() && full == 0;
+        let is_good = happened.is_empty() && station.is_none() && full == 0;
         let tone = if is_good { Tone::Good } else { Tone::Warn };
         answered(tone, text, happened.into_iter().chain(moved).chain(self.summaries()))
     }

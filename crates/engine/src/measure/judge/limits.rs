@@ -278,47 +278,36 @@ impl Case<'_> {
                 return Some(self.found(LimitKind::Client, self.name, busy, text));
             }
         }
-        let depth = self.point.bottleneck.as_ref()?.binding_depth.as_ref()?;
-        let passed = self.own_stations().find(|passed| passed.name == depth)?;
+        let (wait_ms, passed) = self.longest_wait(true)?;
         let kind = match self.task.one_at_a_time && passed.end == "vdisk-depth" {
             true => LimitKind::Controller,
             false => passed.kind,
         };
         let text = format!(
-            "{}% of I/Os wait for a slot in {depth}",
-            number(passed.report.waited_pct)
+            "{}% of I/Os wait for a slot in {}",
+            number(passed.report.waited_pct),
+            passed.name
         );
         // a generator asks for as many as it likes
         let is_own = kind == LimitKind::Client && matches!(self.task.cycle, Cycle::Generator { .. });
         Some(Limit {
             kind,
-            of: depth.clone(),
+            of: passed.name.to_owned(),
             value_pct: None,
             text,
-            holds_io: !is_own && self.is_most_of_latency(passed.report.wait_ms),
+            holds_io: !is_own && self.is_most_of_latency(wait_ms),
         })
     }
 
     /// The server at which I/Os wait for most of their latency, if nothing is saturated on average. The value is the
     /// load of its busiest member if that is saturated. Without one, only I/Os of a generator without a pace count.
     fn waited_longest(&self) -> Option<Limit> {
-        // each I/O passes all servers of a kind
-        let mut waits: BTreeMap<LimitKind, (f64, &Passed)> = BTreeMap::new();
-        for passed in self.own_stations().filter(|passed| !DEPTHS.contains(&passed.end)) {
-            let wait_ms = self.wait_ms(passed);
-            let (sum_ms, longest) = waits.entry(passed.kind).or_insert((0.0, passed));
-            *sum_ms += wait_ms;
-            if wait_ms > self.wait_ms(longest) {
-                *longest = passed;
-            }
-        }
-        let (kind, (sum_ms, longest)) = waits.into_iter().max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
+        let (sum_ms, longest) = self.longest_wait(false)?;
         let is_full = has_full_member(longest.report);
-        let is_unpaced = matches!(self.task.cycle, Cycle::Generator { is_paced: false, .. });
-        if !self.is_most_of_latency(sum_ms) || !is_full && !is_unpaced {
+        if !self.is_most_of_latency(sum_ms) || !is_full && !self.task.cycle.chooses_latency() {
             return None;
         }
-        let (name, most) = (longest.name, longest.report.utilization_max_pct);
+        let (kind, name, most) = (longest.kind, longest.name, longest.report.utilization_max_pct);
         let place = match is_full {
             true => format!("one of the {} of {name}, at {}%", longest.report.members, number(most)),
             false => name.to_owned(),
@@ -330,6 +319,27 @@ impl Case<'_> {
             text: format!("I/Os of {} wait mostly for {place}", self.name),
             holds_io: is_full,
         })
+    }
+
+    /// Where an I/O waits longest, and how long at that station and those alike: at all servers of a kind, or for a
+    /// slot of a depth that more than a few wait for.
+    fn longest_wait(&self, at_depths: bool) -> Option<(f64, &Passed<'_>)> {
+        let mut waits: BTreeMap<(LimitKind, &str), (f64, &Passed)> = BTreeMap::new();
+        for passed in self.own_stations() {
+            let is_depth = DEPTHS.contains(&passed.end);
+            let is_free = is_depth && !bands::DEPTH.is_beyond(passed.report.waited_pct);
+            if is_depth != at_depths || is_free {
+                continue;
+            }
+            let wait_ms = self.wait_ms(passed);
+            let alike = (passed.kind, if is_depth { passed.end } else { "" });
+            let (sum_ms, longest) = waits.entry(alike).or_insert((0.0, passed));
+            *sum_ms += wait_ms;
+            if wait_ms > self.wait_ms(longest) {
+                *longest = passed;
+            }
+        }
+        waits.into_values().max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
     /// Whether a wait is most of the mean latency of its I/Os.

@@ -3,14 +3,15 @@
 use super::words::number;
 use crate::measure::bands::{self, Band};
 use crate::measure::judgement::{Severity, Sign};
+use crate::measure::task::Task;
 use crate::measure::vm_metrics::VmReport;
 use crate::ordered::sort_by;
 
 /// Weight of a second that a VM was down: more than any figure.
 const DOWN: f64 = 1_000.0;
 
-/// What is wrong with a VM, or with the mean VM of a group, the worst first.
-pub fn signs(vm: &VmReport) -> Vec<Sign> {
+/// What is wrong with a VM that does this, or with the mean VM of a group, the worst first.
+pub fn signs(vm: &VmReport, task: &Task) -> Vec<Sign> {
     let mut found = Vec::new();
     if vm.down_s > 0.0 {
         let mean = if vm.count.unwrap_or(1) > 1 { " on average" } else { "" };
@@ -39,6 +40,11 @@ pub fn signs(vm: &VmReport) -> Vec<Sign> {
             number(queue)
         );
         found.extend(beyond(&bands::RUN_QUEUE, queue, text));
+    }
+    let latency_ms = vm.io_latency_ms.as_ref().and_then(|latency| latency.mean);
+    if let Some(latency_ms) = latency_ms.filter(|_| !task.cycle.chooses_latency()) {
+        let text = format!("its I/Os take {} ms on average", number(latency_ms));
+        found.extend(beyond(&bands::IO_LATENCY, latency_ms, text));
     }
     if let (Some(p50), Some(p99)) = (vm.response_ms.p50, vm.response_ms.p99)
         && p50 > 0.0
