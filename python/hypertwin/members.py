@@ -253,7 +253,7 @@ class RedundancyFacts(Member):
     failures_tolerated: int
     """Failures tolerated: replicas or fragments that can be lost without data loss."""
     minimum: int
-    """Replicas or fragments needed for a write."""
+    """Replicas or fragments needed for a write: of a pool, as its product needs them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -441,6 +441,10 @@ class Pool(Member):
     """Redundancy of the data."""
     policies: Mapping[str, RedundancyFacts]
     """Redundancy of each storage policy."""
+    metadata_servers: int
+    """Metadata servers, on its first nodes, of which more than half must be up for any I/O; 0 if none is
+    needed.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -235,6 +235,8 @@ records! {
         pub redundancy: RedundancyFacts,
         /// Redundancy of each storage policy.
         pub policies: BTreeMap<String, RedundancyFacts>,
+        /// Metadata servers, on its first nodes, of which more than half must be up for any I/O; 0 if none is needed.
+        pub metadata_servers: u32,
     }
 
     /// Facts about a redundancy.
@@ -250,7 +252,7 @@ records! {
         pub needed: u32,
         /// Failures tolerated: replicas or fragments that can be lost without data loss.
         pub failures_tolerated: u32,
-        /// Replicas or fragments needed for a write.
+        /// Replicas or fragments needed for a write: of a pool, as its product needs them.
         pub minimum: u32,
     }
 }
@@ -322,6 +324,7 @@ impl Scenario {
                 .iter()
                 .map(|(name, policy)| (name.clone(), policy.redundancy.into()))
                 .collect(),
+            metadata_servers: 0,
         });
         let powered_off = self.powered_off.iter().map(|(name, vm)| PoweredOffMember {
             name: name.clone(),

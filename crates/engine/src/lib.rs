@@ -88,7 +88,7 @@ pub use model_error::{
 };
 pub use movement::detection_s;
 pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
-pub use product_facts::{HypervisorFacts, PoolFacts};
+pub use product_facts::{HypervisorFacts, PoolFacts, inventory};
 pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};
 pub use sampled_run::SampledRun;
 pub use storage::{

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hypertwin_cluster::{Duration, Flat, HypervisorOptions, Scenario, SchedulerOptions, StoragePool, records};
+use hypertwin_cluster::{
+    Duration, Flat, HypervisorOptions, Inventory, Scenario, SchedulerOptions, StoragePool, records,
+};
 use hypertwin_models::hypervisor;
 use hypertwin_models::storage::product::product;
 
@@ -65,4 +67,21 @@ impl PoolFacts {
         let pools = scenario.storage.iter();
         pools.map(|(name, pool)| (name.as_str(), facts(pool))).collect()
     }
+}
+
+/// Every cluster, host, VM and pool of a scenario, with what the products of its pools need for I/O.
+pub fn inventory(scenario: &Scenario) -> Inventory {
+    let mut all = scenario.inventory();
+    for pool in &mut all.pools {
+        let spec = &scenario.storage[&pool.name];
+        let (product, nodes) = (product(spec.kind), pool.hosts.len() as u32);
+        pool.redundancy.minimum = (product.minimum)(spec, None, nodes);
+        for (policy, kept) in &mut pool.policies {
+            kept.minimum = (product.minimum)(spec, Some(policy), nodes);
+        }
+        if product.needs_majority {
+            pool.metadata_servers = spec.metadata_servers(nodes);
+        }
+    }
+    all
 }

@@ -177,7 +177,7 @@ fn racks_are_as_far_apart_as_what_lies_between_them() {
             "replicas-1",
             json!({
                 "run": {"duration": duration},
-                "workloads": {"w": {"read_pct": 100, "block": "64 KiB"}},
+                "workloads": {"w": {"read_pct": 100, "block": "64 KiB", "wake_up": "0 s"}},
                 "storage": {"pool": {"racks": 2, "networks": {"between_racks": spec}}},
             }),
         ))

@@ -84,7 +84,7 @@ fn a_message_takes_as_long_as_the_slower_end() {
         }},
         "workloads": {"read": {
             "arrivals": {"io": {"outstanding": 1}}, "cpu": {"mean": 0, "cv": 0}, "working_set": "100 GiB",
-            "block": "4 KiB", "read_pct": 100,
+            "block": "4 KiB", "read_pct": 100, "wake_up": "0 s",
         }},
         "storage": {"mesh": {"service": {"wake_up": "0 s"}}},
     })));

@@ -94,8 +94,8 @@ fn every_drive_of_the_table_does_what_its_data_sheet_says() {
             continue;
         }
         if let Some(latency) = device.read_latency {
-            // beside some 2 us of CPU
-            let expected = 1e9 / (latency.nanos() as f64 + 1_900.0);
+            // this host takes 1.9 us, and that of a sheet 3 us
+            let expected = 1e9 / (latency.nanos() as f64 - 1_100.0);
             assert_near(measured(1, expected, json!({})), expected, 0.05 * expected, name);
         }
         for (rate, read_pct) in [(device.random_read, 100), (device.random_write, 0)] {
@@ -146,14 +146,14 @@ fn a_synchronous_write_takes_a_flush_and_no_other_does() {
     );
 }
 
-/// Synchronous writes of a drive with capacitors pass its controller one after the other, for 0.54 of 100 us each.
+/// Synchronous writes of a drive with capacitors pass its controller one after the other, for 0.54 of 97 us each.
 /// Reads pass them, but for those of SATA.
 #[test]
 fn synchronous_writes_of_a_drive_with_capacitors_share_its_controller() {
     let io_of = |kind: &str, outstanding: u32, sync_pct: u32, read_pct: u32| {
         let device = json!({
             "kind": kind, "write_latency": "100 us", "power_loss_protection": true, "random_write": "500000 /s",
-            "random_read": "800000 /s", "read_latency": "1 us", "depth": 64,
+            "random_read": "800000 /s", "read_latency": "4 us", "depth": 64,
         });
         let io = json!({"io": {"workers": outstanding}});
         let load = json!({"sync_pct": sync_pct, "read_pct": read_pct, "arrivals": io});
@@ -163,14 +163,14 @@ fn synchronous_writes_of_a_drive_with_capacitors_share_its_controller() {
     for kind in ["nvme", "sata-ssd"] {
         let rate = |outstanding, sync_pct| io_of(kind, outstanding, sync_pct, 0).ways[1].count as f64;
         let alone = rate(1, 100);
-        assert_near(alone, 1e6 / 102.0, 0.02 * alone, "one job");
+        assert_near(alone, 1e6 / 99.0, 0.02 * alone, "one job");
         assert_near(
             rate(1, 0),
             alone,
             1e-6,
             "a write alone takes as long if it is not synchronous",
         );
-        assert_near(rate(10, 100), 1e6 / 54.0, 0.01 * 1e6 / 54.0, "ten jobs");
+        assert_near(rate(10, 100), 1e6 / 52.4, 0.01 * 1e6 / 52.4, "ten jobs");
         assert!(rate(10, 0) > 9.0 * alone, "others share nothing");
     }
     let read_ms = |kind| io_of(kind, 10, 100, 50).ways[0].latency_mean_ms;

@@ -18,7 +18,8 @@ const WRITE_US: f64 = DEVICE_TRANSFER_US + 20.0;
 const TRANSFER_US: f64 = BLOCK / 1_000.0;
 const COPY_US: f64 = BLOCK / 4_000.0;
 const CONTROLLER_US: f64 = 9_300.0 / 20_000.0;
-const CLIENT_US: f64 = CONTROLLER_US + 10.0 + COPY_US;
+const GUEST_US: f64 = (9_100.0 + 8_000.0) / 20_000.0;
+const CLIENT_US: f64 = GUEST_US + CONTROLLER_US + 10.0 + COPY_US;
 const SERVICE_US: f64 = 20.0 + COPY_US;
 
 /// `nodes` fast hosts with two NVMe devices each, one other host, and one generator with one I/O at a time on the first

@@ -183,7 +183,8 @@ fn the_express_architecture_acknowledges_from_its_log_and_writes_full_stripes_la
         assert_near(devices, copies + stripes, 0.02, redundancy);
         // one way to the nodes and back: nothing is read before
         assert_eq!(pool.device_read_mb_per_s, 0.0);
-        assert!(of(&report).io_latency_ms.as_ref().unwrap().mean.unwrap() < 0.12);
+        let latency_ms = of(&report).io_latency_ms.as_ref().unwrap().mean.unwrap();
+        assert!(latency_ms < 0.17, "with the guest, which sleeps between: {latency_ms}");
     }
 }
 

@@ -159,7 +159,7 @@ fn validate(text: &str) -> PyResult<(String, String)> {
 /// Every host, VM and pool of a scenario by name, as the JSON of `Inventory` in `crates/cluster/src/inventory.rs`.
 #[pyfunction]
 fn inventory(scenario_json: &str) -> PyResult<String> {
-    json(&In(&parse(scenario_json)?.inventory()))
+    json(&In(&hypertwin_engine::inventory(&parse(scenario_json)?)))
 }
 
 /// The classes of Python for the members of scenarios, as a JSON list: `python/hypertwin/members.py` is made of it.

@@ -11,8 +11,9 @@ from tests.python.plan.placement.cases import host, made, vm
 
 import hypertwin
 from hypertwin.plan import failover
+from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.density import FAILOVER
-from hypertwin.plan.placement.verdict import NOT_SURVIVED
+from hypertwin.plan.placement.verdict import NOT_SURVIVED, of_cluster
 from hypertwin.scenario import Scenario
 
 HA: list[dict[str, Any] | None] = [
@@ -216,3 +217,43 @@ def test_a_run_that_goes_otherwise_than_the_verdict_says_why() -> None:
         "reasons": [{"code": "no-host", "text": "b cannot restart", "vms": ["b"]}],
     }
     assert "The run still restarted every VM" in failover.told({"h1": short}, point)[0]
+
+
+WHICH_STOPS = [
+    ("vsan", 2, "raid-1", 1, "no-writes"),
+    ("vsan", 3, "raid-1", 1, "degraded"),
+    ("vsan", 3, "replicas-3", 2, "no-writes"),
+    ("ceph", 4, "ec-2+2", 1, "degraded"),
+    ("ceph", 4, "ec-2+2", 2, "no-writes"),
+    ("ceph", 4, "ec-2+1", 1, "degraded"),
+    ("ceph", 4, "replicas-3:2", 2, "no-writes"),
+    ("mirrored-mesh", 4, "ec-2+2", 2, "degraded"),
+    ("chunk-store", 5, "replicas-3:1", 1, "degraded"),
+    ("chunk-store", 5, "replicas-3:1", 2, "no-writes"),
+    ("chunk-store", 2, "replicas-2:1", 1, "no-writes"),
+]
+
+
+@pytest.mark.parametrize(("kind", "nodes", "redundancy", "fail", "state"), WHICH_STOPS)
+def test_a_pool_stops_where_the_simulation_stops(kind: str, nodes: int, redundancy: str, fail: int, state: str):
+    failed = [f"n-{number}" for number in range(1, fail + 1)]
+    esxi = {"hypervisor": "esxi-8.0"} if kind == "vsan" else {"hypervisor": "linux-6.12"}
+    node = host(memory=64, network={"ports": 2, "bandwidth": "1.18 GB/s"}, **esxi)
+    pool = {
+        **{"kind": kind, "nodes": "n", "redundancy": redundancy, "stored": "10 GB", "rebuild": {"delay": "1 h"}},
+        "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"},
+    }
+    loop = {"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "1 ms"}, "ios": 2, "working_set": "1 GiB"}
+    made_of = made(
+        {"n": {**node, "count": nodes}},
+        {"a": vm(f"n-{nodes}", 4, 100, storage="s", vdisks=1, workload="io")},
+        storage={"s": pool},
+        workloads={"io": loop},
+        run={"warmup": "0 s", "duration": "4 s", "replications": 1},
+        failures=[{"at": "1 s", "fails": failed}],
+    )
+    found = of_cluster(made_of, made_of.inventory.clusters[0], Limits(failures=fail))
+    assert found is not None
+    assert found["failures"][" + ".join(failed)]["pools"]["s"]["state"] == state
+    (incident,) = hypertwin.simulate(made_of).reports[0]["pools"]["s"]["incidents"]
+    assert (incident["suspended_pct"] > 0 or incident["stands_still"]) == (state == "no-writes")

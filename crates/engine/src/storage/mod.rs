@@ -246,7 +246,7 @@ impl Storage {
     pub fn on_io(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
         match shared.requests[id].step {
-            Step::Issue => self.path.on_issue(id, shared),
+            Step::Issue => self.path.on_issue(id, shared, clock.now),
             Step::Kick(thread) => self.path.on_kick(id, thread, shared, clock),
             Step::Route => unreachable!("what goes along its route is not in the calendar"),
             Step::Array => {

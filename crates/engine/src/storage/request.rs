@@ -120,7 +120,7 @@ pub struct Io {
     pub next: IoId,
     /// When it joined that queue.
     pub since: Nanos,
-    /// When the guest's driver took it.
+    /// When the guest's driver took it; of a generator, when its worker could issue it.
     pub issued: Nanos,
     /// The disk that works on it, now or last.
     pub disk: DiskId,

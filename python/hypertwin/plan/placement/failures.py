@@ -5,7 +5,7 @@ Nodes of a pool are assigned to its racks in turn, as in the simulation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -23,6 +23,9 @@ MOST_FAILURES = 10_000
 
 EVERY = ("rack", "racks", "site", "sites")
 """Names that select the racks of all pools."""
+
+TOO_FEW = "too few replicas, votes or metadata servers"
+"""Reason why a pool stops writes, in words."""
 
 Failures = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of failures, with the positions of the failed hosts."""
@@ -114,6 +117,13 @@ def kept(pool: Pool, vm: Vm) -> list[RedundancyFacts]:
     if sum(vm.policies.values()) < max(vm.vdisks, 1):
         found.append(pool.redundancy)
     return found
+
+
+def stops_writes(pool: Pool, schemes: Iterable[RedundancyFacts], lost: int, gone: Collection[int]) -> bool:
+    """True if a pool stops writes after `lost` failure domains fail with the nodes `gone`, by node numbers from 0."""
+    servers = range(pool.metadata_servers)
+    has_majority = 2 * sum(number not in gone for number in servers) > len(servers) or not servers
+    return not has_majority or any(lost > each.width - each.minimum for each in schemes)
 
 
 def domains_lost(scenario: Scenario, pool: Pool, gone: Sequence[int]) -> int:

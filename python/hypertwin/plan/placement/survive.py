@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from hypertwin.documents import placement as documents
 from hypertwin.language import Pool
 from hypertwin.plan.placement.failures import (
+    TOO_FEW,
     Failures,
     domains_lost,
     kept,
     most_domains,
     nodes_of,
+    stops_writes,
     unreadable,
     vms_without_data,
 )
@@ -186,7 +188,7 @@ def _notes(
         yield f"Should rules are violated after some failures: {', '.join(wishes)}."
     for pool in scenario.inventory.pools:
         if _writes_stop(problem, scenario, pool, failures):
-            yield f"Some failures leave pool {pool.name} too few replicas for writes: its VMs wait for the repair."
+            yield f"Some failures leave pool {pool.name} {TOO_FEW} for writes: its VMs wait for the repair."
     yield (
         "Not modelled: boot storm and restart times (simulate the scenario with failures), and admission control (see "
         "hypertwin capacity)."
@@ -199,11 +201,9 @@ def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Fai
     those = {each.scheme: each for vm in problem.vms if vm.pool == pool.name for each in kept(pool, vm)}
     number = {node: each for each, node in enumerate(pool.hosts)}
     hosts = [host.name for host in problem.hosts]
-    losses = {
-        domains_lost(scenario, pool, gone)
-        for _, failed in failures
-        if (gone := [number[hosts[host]] for host in failed if hosts[host] in number])
-    }
-    return any(
-        each.failures_tolerated >= lost > each.width - each.minimum for each in those.values() for lost in losses
+    gone = [[number[hosts[host]] for host in failed if hosts[host] in number] for _, failed in failures]
+    losses = [(domains_lost(scenario, pool, each), each) for each in gone if each]
+    readable = min((each.failures_tolerated for each in those.values()), default=0)
+    return bool(those) and any(
+        lost <= readable and stops_writes(pool, those.values(), lost, each) for lost, each in losses
     )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hypertwin.documents.failover import Failover, HostFailure, PoolFate, PoolState, Reason, ReasonCode
+from hypertwin.language import Pool
 from hypertwin.members import Cluster
 from hypertwin.metrics.words import count, some
 from hypertwin.plan.capacity import admission
@@ -22,12 +23,14 @@ from hypertwin.plan.capacity.state import State
 from hypertwin.plan.placement import policies
 from hypertwin.plan.placement.failures import (
     MOST_FAILURES,
+    TOO_FEW,
     Failures,
     domains_lost,
     failures_of,
     kept,
     most_domains,
     nodes_of,
+    stops_writes,
     unreadable,
 )
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, problem
@@ -46,6 +49,8 @@ NOT_KNOWN: Mapping[ReasonCode, str] = {
     "demand-not-known": "CPU demand is unknown",
 }
 """Texts about unknown facts, by code."""
+STATES: tuple[PoolState, ...] = ("whole", "degraded", "no-writes", "no-data")
+"""States of pools after a failure, from good to bad."""
 MOST_TOLERATED = 4
 """Maximum number of host failures to try for the count of tolerated failures."""
 
@@ -144,7 +149,7 @@ def _judged(
             add("no-data", f"{_vms([names[vm] for vm in lost])} cannot read their data", [keys[vm] for vm in lost])
         stopped = [pool for pool, fate in pools.items() if fate["state"] == "no-writes"]
         if stopped:
-            add("no-writes", f"{some(stopped)} has too few replicas for writes, and its VMs wait for the repair")
+            add("no-writes", f"{some(stopped)} has {TOO_FEW} for writes, and its VMs wait for the repair")
         if waits and state.cluster.ha is False:
             add("nobody-restarts", f"HA is off, and {_vms([names[vm] for vm in waits])} stay down")
         if refused:
@@ -193,16 +198,16 @@ def _pools(scenario: Scenario, made: Problem, nodes: set[str]) -> Iterator[tuple
             left = [number for number in range(len(pool.hosts)) if number not in gone]
             schemes = {each.scheme: each for vm in made.vms if vm.pool == pool.name for each in kept(pool, vm)}.values()
 
-            def state(lost: int, schemes: Any = schemes) -> PoolState:
+            def state(gone: Sequence[int], pool: Pool = pool, schemes: Any = schemes) -> PoolState:
+                lost = domains_lost(scenario, pool, gone)
                 if any(lost > each.failures_tolerated for each in schemes):
                     return "no-data"
-                if any(lost > each.width - each.minimum for each in schemes):
+                if stops_writes(pool, schemes, lost, gone):
                     return "no-writes"
                 return "degraded" if lost else "whole"
 
-            lost = domains_lost(scenario, pool, gone)
-            more = max((domains_lost(scenario, pool, [*gone, each]) for each in left), default=lost)
-            yield pool.name, {"state": state(lost), "next": state(more)}
+            after = [state([*gone, each]) for each in left]
+            yield pool.name, {"state": state(gone), "next": max(after, key=STATES.index, default=state(gone))}
 
 
 def _of_other_nodes(scenario: Scenario, made: Problem, failures: Failures) -> Iterator[tuple[str, HostFailure]]:

@@ -10,7 +10,7 @@ from tests.python.plan.placement import cases
 
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
-from hypertwin.plan.placement.failures import failures_of, racks, unreadable
+from hypertwin.plan.placement.failures import TOO_FEW, failures_of, racks, unreadable
 from hypertwin.plan.placement.survive import survive
 from hypertwin.scenario import Scenario
 
@@ -123,7 +123,7 @@ def test_what_a_policy_keeps_counts_for_the_vms_that_ask_for_it(policy: str | No
 def test_data_that_cannot_be_written_are_said():
     made = pooled(redundancy="replicas-3:2")
     problem = cases.of(made)
-    says = "Some failures leave pool mesh too few replicas for writes: its VMs wait for the repair."
+    says = f"Some failures leave pool mesh {TOO_FEW} for writes: its VMs wait for the repair."
     assert says not in survive(problem, made, problem.at, failures_of(made, problem, 1)).notes
     two = survive(problem, made, problem.at, failures_of(made, problem, 2))
     assert says in two.notes

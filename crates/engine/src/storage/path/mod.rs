@@ -74,7 +74,7 @@ pub struct Path {
     workers: Table<WorkerId, Worker>,
     /// Ports of hosts to arrays, of those that use them.
     adapters: BTreeMap<HostId, Adapters>,
-    /// Per I/O of a VM that copies: when the guest's driver took its read.
+    /// Per I/O of a VM that copies: when its worker could read.
     begun: PerIo<Nanos>,
     /// Per process: I/Os of its burst that are not back.
     outstanding: Vec<u32>,
@@ -142,9 +142,8 @@ impl Path {
         let vdisk = &self.vdisks[io.vdisk];
         let profile = &self.profiles[vdisk.profile as usize];
         profile.draw(&mut self.vms[vdisk.vm].stream, io);
-        io.issued = now;
-        if profile.part == Part::CopyRead {
-            self.begun.set(id, now);
+        if let Issuer::Process(_) = io.issuer {
+            io.issued = now;
         }
         io.stage = 0;
         io.step = Step::Route;
@@ -201,7 +200,7 @@ impl Path {
     #[inline]
     fn reissue(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared, clock: &mut Clock) {
         if !self.is_throttled(id, &mut shared.requests, clock) {
-            self.hand_to_worker(id, worker, shared);
+            self.hand_to_worker(id, worker, shared, clock.now);
         }
     }
 
@@ -218,10 +217,20 @@ impl Path {
         is_throttled
     }
 
+    /// A worker can issue an I/O: its latency begins.
     #[inline]
-    fn hand_to_worker(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared) {
+    fn queue_at_worker(&mut self, id: IoId, worker: WorkerId, requests: &mut Requests, now: Nanos) {
+        requests[id].issued = now;
+        if self.profile_of(&requests[id]).part == Part::CopyRead {
+            self.begun.set(id, now);
+        }
+        self.workers[worker].push(requests, id);
+    }
+
+    #[inline]
+    fn hand_to_worker(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared, now: Nanos) {
+        self.queue_at_worker(id, worker, &mut shared.requests, now);
         let worker = &mut self.workers[worker];
-        worker.push(&mut shared.requests, id);
         if let Some(process) = worker.start() {
             // at once: an interrupt that comes later in this event is work for the next I/O
             let (first, interrupt_ns) = worker.take(&shared.requests);
@@ -232,9 +241,9 @@ impl Path {
 
     /// The rate allows an I/O.
     #[inline]
-    pub fn on_issue(&mut self, id: IoId, shared: &mut Shared) {
+    pub fn on_issue(&mut self, id: IoId, shared: &mut Shared, now: Nanos) {
         match shared.requests[id].issuer {
-            Issuer::Worker(worker) => self.hand_to_worker(id, worker, shared),
+            Issuer::Worker(worker) => self.hand_to_worker(id, worker, shared, now),
             Issuer::Nobody => shared.requests.release(id),
             Issuer::Process(_) | Issuer::Pool | Issuer::Fault(_) | Issuer::Host(_) => {
                 unreachable!("only generators have a rate")
@@ -259,7 +268,7 @@ impl Path {
             let vdisk = vdisks.at(number % vdisks.len());
             let id = shared.requests.allocate(Issuer::Worker(worker), vdisk);
             if !self.is_throttled(id, &mut shared.requests, clock) {
-                self.workers[worker].push(&mut shared.requests, id);
+                self.queue_at_worker(id, worker, &mut shared.requests, clock.now);
             }
         }
     }
@@ -599,7 +608,7 @@ impl Path {
                     Part::Whole => latency_ns,
                     Part::CopyRead => {
                         self.change_end(&mut shared.requests[id]);
-                        self.hand_to_worker(id, worker, shared);
+                        self.hand_to_worker(id, worker, shared, clock.now);
                         return;
                     }
                     Part::CopyWrite => {
