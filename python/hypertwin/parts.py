@@ -1183,10 +1183,12 @@ class Device(TypedDict, total=False):
     sequential_write: Bandwidth
     """Sustained sequential writes. A quantity such as `40GB/s`."""
     read_latency: Duration
-    """Flash: latency of one random 4 KiB read at queue depth 1. A quantity such as `20ms`."""
+    """Flash: latency of one random 4 KiB read at queue depth 1, as fio measures it on a host: 3 us of it are
+    the host's. A quantity such as `20ms`.
+    """
     write_latency: Duration
-    """Flash: latency of one 4 KiB write at queue depth 1, acknowledged from its buffer. A quantity such as
-    `20ms`.
+    """Flash: latency of one 4 KiB write at queue depth 1, acknowledged from its buffer, measured likewise. A
+    quantity such as `20ms`.
     """
     depth: int
     """Concurrent operations."""

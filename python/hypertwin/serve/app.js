@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 5a770ff1ec59199af06e27945e9bae0e3609dad27a3845cba65cadc80bc05992 */
+/* built by `make page` from web/, sources 5ac476cc23e1ec14438411beb6ae1f69db7968836aa5100c6658a0a960346b10 */
 /* contains
 @codemirror/commands: Copyright (C) 2018-2021 by Marijn Haverbeke <marijn@haverbeke.berlin> and others
 @codemirror/lang-yaml: Copyright (C) 2024 by Marijn Haverbeke <marijn@haverbeke.berlin> and others

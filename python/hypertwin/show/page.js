@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 5a770ff1ec59199af06e27945e9bae0e3609dad27a3845cba65cadc80bc05992 */
+/* built by `make page` from web/, sources 5ac476cc23e1ec14438411beb6ae1f69db7968836aa5100c6658a0a960346b10 */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

@@ -32,7 +32,8 @@ pub struct Device {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub sequential_write: Option<Bandwidth>,
-    /// Flash: latency of one random 4 KiB read at queue depth 1, as fio measures it on a host: 3 us of it are the host's.
+    /// Flash: latency of one random 4 KiB read at queue depth 1, as fio measures it on a host: 3 us of it are the
+    /// host's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "1 us", "x-maximum" = "1 s"))]
     pub read_latency: Option<Duration>,

@@ -423,7 +423,7 @@ export interface Vm {
   response_count: number;
   /** I/O operations completed per second. */
   iops: number;
-  /** Time from the guest's driver to the interrupt that returns the I/O. Only for VMs with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR histogram). Means, smallest and largest values are exact. */
+  /** Time from the guest's driver to the interrupt that returns the I/O. For a generator, as fio measures it: from when its worker can issue the I/O, with wake-up, waits for a vCPU and CPU work. Only for VMs with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR histogram). Means, smallest and largest values are exact. */
   io_latency_ms?: Latency;
   /** Payload of completed I/Os. */
   io_mb_per_s?: number;

@@ -128,7 +128,8 @@ impl<'p> Found<'p> {
         )
     }
 
-    /// The station that limits I/O, in a sentence: a saturated one, or one that most of the latency of I/Os is spent at.
+    /// The station that limits I/O, in a sentence: a saturated one, or one that most of the latency of I/Os is spent
+    /// at.
     fn full_station(&self) -> Option<(&str, String)> {
         let saturated = self.point.bottleneck.as_ref().filter(|station| station.saturated);
         let limits_io = |full: &'p BottleneckReport| {

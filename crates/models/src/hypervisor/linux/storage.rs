@@ -21,9 +21,8 @@ const IO_THREAD_POLLS_NS: u64 = 32_768;
 
 /// What QEMU's main loop takes from its wake-up to the event, beside what a request costs: all its events are polled,
 /// and dispatched in turn. Set so that virtio-blk without an I/O thread does 21,831 reads at depth 1 on a P4800X (S.
-/// Hajnoczi, "The 10 Microsecond Challenge", KVM Forum 2020). Another source's 31,300 on persistent memory give the
-/// same.
-const MAIN_LOOP_NS: u64 = 4_500;
+/// Hajnoczi, "The 10 Microsecond Challenge", KVM Forum 2020).
+const MAIN_LOOP_NS: u64 = 6_000;
 
 /// What a request through a controller costs.
 pub fn controller_cycles(kind: ControllerKind) -> Cycles {

@@ -17,8 +17,8 @@
 //! KiB come at the sheet's random rate and those of 128 KiB at its sequential one. The same c is part of a random write
 //! of n pages, which keeps a channel for c + n w. The channels are as many as give the random rate at the depth at
 //! which sheets are measured, if each read takes as long as one alone: with X reads a second of S seconds and depth K,
-//! in a balanced network of N channels X = N K / (S (K + N − 1)). Latencies of a sheet are those that fio shows at depth
-//! 1: the driver of the host has a part in them.
+//! in a balanced network of N channels X = N K / (S (K + N − 1)). Latencies of a sheet are those that fio shows at
+//! depth 1: the driver of the host has a part in them.
 //!
 //! **Sources.** Reads wait for programs and collections on their channel: Wu and He, "Reducing SSD read latency via
 //! NAND flash program and erase suspension", FAST 2012. Erase blocks of 512 pages of 16 KiB: data sheets of MLC flash
