@@ -4,6 +4,9 @@ The requested statistic (mean, 95th percentile, peak) is preferred to lower stat
 preferred to a sum of statistics of VMs. The demand of a VM is its own measured demand, or else its share of the use of
 its host (`hypertwin.ingest.apportion`). Demand stays with VMs when hosts change. Workloads of a scenario count only
 without any measurement, and only if they were written by the author and not by an import.
+
+A measured MHz is a MHz of the host on which it was measured. CPU demand is the same work in MHz of a host with
+`work_per_cycle` 1.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
@@ -148,7 +151,7 @@ HOST_CPU: Mapping[Kind, str] = {"mean": "cpu_usage_pct", "p95": "cpu_p95_pct", "
 
 
 def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
-    """Return the CPU demand of the VMs of a cluster in MHz, in total and per VM, or None if unknown."""
+    """Return the CPU demand of the VMs of a cluster in MHz of a host with `work_per_cycle` 1, or None if unknown."""
     if not vms:
         return NOTHING
     were = scenario.as_measured
@@ -159,8 +162,16 @@ def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) ->
             together = _together(cluster, value, kind, of_kind, vms, "cpu_mhz")
             for found in (together, _added_up(of_kind, vms, kind)):
                 if found is not None and found.basis["known_pct"] >= 100 * least:
-                    return found
+                    work = measured_on(scenario)
+                    return replace(found, of_vm={name: mhz * work[name] for name, mhz in found.of_vm.items()})
     return _configured(scenario, vms)
+
+
+def measured_on(scenario: Scenario) -> dict[str, float]:
+    """Return the work per cycle of the host on which each VM was measured, by VM name."""
+    now, then = scenario.inventory, scenario.as_measured.inventory
+    work = {host.name: host.work_per_cycle for host in (*now.hosts, *then.hosts)}
+    return {vm.name: work[vm.host] for vm in (*now.vms, *then.vms)}
 
 
 @lru_cache(maxsize=4)
@@ -401,7 +412,7 @@ def _is_measured(things: Iterable[Vm | Host]) -> bool:
 
 
 def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
-    """Return arrivals x CPU per transaction x clock in MHz, limited to all vCPUs.
+    """Return arrivals x CPU per transaction x clock in MHz of a host with `work_per_cycle` 1, limited to all vCPUs.
 
     The result is None for a workload that waits for responses.
     """
@@ -414,4 +425,4 @@ def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
     clock = workload.get("reference_clock")
     clock_hz = host.clock_hz if clock is None else _core.frequency_hz(clock)
     wanted = rate * float(entry.get("load", 1)) * _core.duration_s(workload["cpu"]["mean"]) * clock_hz
-    return min(wanted, vm.vcpus * host.clock_hz) / 1e6
+    return min(wanted, vm.vcpus * host.clock_hz * host.work_per_cycle) / 1e6

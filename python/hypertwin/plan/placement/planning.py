@@ -401,7 +401,11 @@ def _has_room(changed: Problem, failures: Sequence[tuple[int, ...]]) -> bool:
 def _moved(asked: _Asked, where: Ints, new: Mapping[str, AskedVm] = MappingProxyType({})) -> str:
     """Return the scenario with the VMs of a placement, as YAML."""
     hosts = moved.hosts_of(asked.problem, where)
-    entries = {name: {**entry, "host": hosts[name]} for name, entry in _entries(asked, new).items()}
+    work = {host.name: host.work_per_cycle for host in asked.problem.hosts}
+    entries = {
+        name: {**moved.scaled(entry, 1 / work[hosts[name]]), "host": hosts[name]}
+        for name, entry in _entries(asked, new).items()
+    }
     return moved.moved(asked.scenario, hosts, new=entries, comment="The cluster after a plan.")[0]
 
 

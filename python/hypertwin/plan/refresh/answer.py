@@ -100,7 +100,9 @@ class _Answering(Request):
             each["verdict"] = verdict(each, document)
         document["notes"] = notes(document)
         document["sources"] = sources(document)
-        return Refreshed(document, scenarios={each.name: scenario for each in found for scenario in _scenarios(each)})
+        return Refreshed(
+            document, scenarios={each.name: scenario for each in found for scenario in self._scenarios(each)}
+        )
 
     def _sensitivity(self, found: Sequence[Found], made: Sequence[documents.Candidate]) -> Sensitivity | None:
         """Return the inputs that move the ranking by cost, also the number of hosts, or None without prices."""
@@ -290,6 +292,15 @@ class _Answering(Request):
         }
         return sorted(names)
 
+    def _scenarios(self, found: Found) -> Iterator[Callable[[], str]]:
+        """Yield the scenario of a candidate of one cluster as YAML."""
+        if len(found.parts) == 1 and found.parts[0].made is not None and found.parts[0].place is not None:
+            made, place = found.parts[0].made, found.parts[0].place
+            hosts = moved.hosts_of(made.problem, place)
+            work = self.planner.demand.measured_on(made.scenario)
+            comment = f"The cluster after a refresh: {found.name}."
+            yield lambda: moved.moved(made.scenario, hosts, work=work, comment=comment)[0]
+
 
 @dataclass(frozen=True)
 class _Twin:
@@ -382,11 +393,3 @@ def _infeasible(found: Found, reason: str) -> documents.Candidate:
         "costs": None,
         "verdict": "",
     }
-
-
-def _scenarios(found: Found) -> Iterator[Callable[[], str]]:
-    """Yield the scenario of a candidate of one cluster as YAML."""
-    if len(found.parts) == 1 and found.parts[0].made is not None and found.parts[0].place is not None:
-        made, place = found.parts[0].made, found.parts[0].place
-        hosts = moved.hosts_of(made.problem, place)
-        yield lambda: moved.moved(made.scenario, hosts, comment=f"The cluster after a refresh: {found.name}.")[0]

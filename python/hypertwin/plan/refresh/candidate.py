@@ -13,12 +13,21 @@ from typing import Any
 from hypertwin import _core
 from hypertwin import scenario as scenarios
 from hypertwin.language import Host, Vm
+from hypertwin.plan.capacity.demand import VM_CPU
 from hypertwin.plan.refresh.host_type import HostType
 from hypertwin.plan.refresh.present import Present
 from hypertwin.scenario import Scenario
 
 OF_HOST = ("host", "host_is_guess", "affinity", "cluster")
 """Keys of a VM about its present host, which are not kept."""
+
+
+SUMS = {
+    **{key: (key, key) for key in VM_CPU.values()},
+    "memory_consumed": ("memory_consumed_bytes", "memory_consumed_bytes"),
+    "memory_consumed_peak": ("memory_consumed_peak_bytes", "memory_consumed_bytes"),
+}
+"""Measured sums of a cluster by key, with their attribute of a cluster, and that of a VM."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> S
     """
     data = present.scenario.as_written()
     hosts = _hosts(data, wanted, speeds)
-    settings = (data.get("clusters") or {}).get(wanted.takes[0])
+    settings = _settings(present, data.get("clusters") or {}, wanted.takes)
     made: dict[str, Any] = {
         "name": str(data["name"]),
         **({"description": data["description"]} if "description" in data else {}),
@@ -73,6 +82,29 @@ def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> S
     made |= _storage(present, data, wanted, vms)
     made["rules"] = rules(data, vms, hosts)
     return scenarios.load(made)
+
+
+def _settings(present: Present, clusters: Mapping[str, Any], takes: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of the first cluster, with the measured sums of the VMs of all clusters and their growth."""
+    settings = dict(clusters.get(takes[0]) or {})
+    measured = dict(settings.pop("measured", None) or {})
+    vms = [vm for name in takes for vm in present.state(name).vms]
+    first = {vm.group: vm for vm in reversed(vms)}
+    for key in measured.keys() & SUMS:
+        of_cluster, of_vm = SUMS[key]
+        sums = [getattr(present.state(name).cluster.measured, of_cluster) for name in takes]
+        if None in sums:
+            del measured[key]
+            continue
+        now = sum(getattr(vm.measured, of_vm) or 0 for vm in vms)
+        more = sum(
+            many * (getattr(first[group].measured, of_vm) or 0)
+            for group, many in present.copies.items()
+            if group in first
+        )
+        value = sum(sums) * (1 + (more / now if now else present.growth))
+        measured[key] = value if of_cluster == key else f"{value:.0f} B"
+    return {**settings, **({"measured": measured} if measured else {})}
 
 
 def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hypertwin.members import Cluster
+from hypertwin.plan.capacity.demand import capacity_mhz
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement import balance, bounds, place, policies
 from hypertwin.plan.placement.failures import Failures, failures_of
@@ -133,8 +134,8 @@ def _with_cpu(
     }
     if demand is not None:
         mhz = [max(demand[vm.name], vm.reservation_hz / 1e6) for vm in made.vms]
-        speed = np.array([host.work_per_cycle * speeds.get(host.group, 1.0) for host in made.hosts], float)
-        whole = speed * np.array([host.cores * host.clock_hz / 1e6 for host in made.hosts], float)
+        speed = np.array([speeds.get(host.group, 1.0) for host in made.hosts], float)
+        whole = speed * np.array([host.work_per_cycle * capacity_mhz(host) for host in made.hosts], float)
         room = np.maximum(0.0, limits.cpu * whole - fixed * speed)
         of_vms: Sequence[Floats] = (np.array(mhz, float), whole, room, room)
         for (key, column), first in zip(columns.items(), of_vms, strict=True):

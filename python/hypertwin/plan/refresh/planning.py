@@ -188,7 +188,8 @@ class Planner:
         """Return the problem of a present cluster."""
         demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
         groups = list(dict.fromkeys(host.group for host in scenario.inventory.hosts))
-        speeds = work_per_cycle(self.speeds)
+        cycles = work_per_cycle(self.speeds)
+        speeds = {host.group: cycles[host.group] / host.work_per_cycle for host in scenario.inventory.hosts}
         return Made.of(scenario, cluster, self.limits_of((cluster.name,)), demand, self.memory, groups, speeds)
 
     def limits_of(self, clusters: Sequence[str]) -> Limits:
@@ -264,20 +265,29 @@ class Demand:
     """Demand by VM name."""
     of_group: Mapping[str, float]
     """Mean demand of a VM of each group, for VMs that growth adds."""
+    work: Mapping[str, float]
+    """Work per cycle of the host on which each VM was measured, by VM name, and its mean by group."""
 
     @staticmethod
     def of(present: Present, speeds: Mapping[str, float]) -> Demand:
-        """Return the demand of present VMs. A MHz of a faster host is more work."""
-        group = {host.name: host.group for host in present.hosts}
+        """Return the demand of present VMs, whose hosts do the work per cycle of `speeds`."""
+        factor = {host.name: speeds[host.group] / host.work_per_cycle for host in present.hosts}
         mhz: dict[str, float] = {}
-        sums: dict[str, list[float]] = {}
+        work: dict[str, float] = {}
+        groups: dict[str, list[str]] = {}
+        on = demand.measured_on(present.scenario)
         for state in present.states:
             used = state.used.get("cpu", {})
             for vm in state.guests:
-                mhz[vm.name] = used.get(vm.name, 0.0) * speeds[group[vm.host]]
-                sums.setdefault(vm.group, []).append(mhz[vm.name])
-        mean = {name: math.fsum(each) / len(each) for name, each in sums.items()}
-        return Demand(mhz, mean | {name: mean[group] for name, group in present.grown.items()})
+                mhz[vm.name] = used.get(vm.name, 0.0) * factor[vm.host]
+                work[vm.name] = on[vm.name] * factor[vm.host]
+                groups.setdefault(vm.group, []).append(vm.name)
+        groups |= {name: groups[group] for name, group in present.grown.items()}
+
+        def mean(of: Mapping[str, float]) -> dict[str, float]:
+            return {name: math.fsum(of[vm] for vm in vms) / len(vms) for name, vms in groups.items()}
+
+        return Demand(mhz, mean(mhz), mean(work) | work)
 
     def of_scenario(self, scenario: Scenario) -> dict[str, float]:
         """Return the demand of each VM of a candidate."""
@@ -285,6 +295,10 @@ class Demand:
             vm.name: self.mhz[vm.name] if vm.name in self.mhz else self.of_group[vm.group]
             for vm in scenario.inventory.vms
         }
+
+    def measured_on(self, scenario: Scenario) -> dict[str, float]:
+        """Return the work per cycle of the host on which each VM of a candidate was measured."""
+        return {vm.name: self.work.get(vm.name, self.work[vm.group]) for vm in scenario.inventory.vms}
 
 
 def mixes(

@@ -881,3 +881,19 @@ def test_memory_of_storage_on_the_nodes_is_no_vms():
     )
     assert said["hypervisor_memory_gib"] == 30
     assert not any("Assumed: storage" in note for note in said["notes"])
+
+
+def test_a_measured_mhz_is_one_of_the_host_that_it_was_measured_on():
+    vms = {"x": vm(count=8, host="fast", measured={"cpu_mhz": 3000}), "y": vm(host="slow", measured={"cpu_mhz": 3000})}
+    hosts = {"fast": host(work_per_cycle=2, clock="3 GHz"), "slow": host(clock="3 GHz")}
+    found = counted(hosts, vms)
+    assert found["cpu_demand_ghz"] == pytest.approx(8 * 6 + 3)
+    assert found["cpu_usage_pct"] == pytest.approx(100 * (8 * 6 + 3) / (16 * 6 + 16 * 3))
+    used = {"fast": host(work_per_cycle=2, clock="3 GHz", measured={"cpu_usage_pct": 50})}
+    assert counted(used, {"x": vm(count=8, host="fast")})["cpu_usage_pct"] == pytest.approx(50)
+
+
+def test_vms_measured_before_a_change_of_hosts_keep_their_work():
+    slow = made({"one": host(clock="3 GHz")}, {"x": vm(count=8, measured={"cpu_mhz": 3000})})
+    faster = hypertwin.capacity(slow, overrides={"hosts.one.work_per_cycle": 2}, failures=0)["clusters"]["a"]
+    assert faster["cpu_usage_pct"] == pytest.approx(100 * 8 * 3 / (16 * 6))

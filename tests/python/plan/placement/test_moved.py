@@ -12,6 +12,8 @@ import yaml
 import hypertwin
 from hypertwin import scenario as scenarios
 from hypertwin.files import yaml_file
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.capacity.state import State
 from hypertwin.plan.placement.moved import moved
 from hypertwin.scenario import Scenario
 
@@ -118,3 +120,27 @@ def test_the_result_is_simulated_like_a_scenario():
     _, new = moved(old, {"db-1": "esx-3", "db-2": "esx-2", "db-3": "esx-1"})
     point = hypertwin.simulate(new).points[0]
     assert set(point["vms"]) == {vm.name for vm in old.inventory.vms}
+
+
+def test_measured_mhz_become_those_of_the_new_host():
+    data = yaml.safe_load(TEXT)
+    data["hosts"]["fast"] = {**data["hosts"]["esx"], "count": 1, "work_per_cycle": 2}
+    data["hosts"]["esx"]["cluster"] = data["hosts"]["fast"]["cluster"] = "all"
+    data["clusters"] = {"all": {"measured": {"cpu_mhz": 1500}}}
+    for group in ("web", "free"):
+        data["vms"][group]["measured"] = {"cpu_mhz": 100, "over": "1 d"}
+    old = Scenario.from_dict(data)
+    _, new = moved(old, {"db-1": "fast", "db-2": "esx-2", "db-3": "esx-2"})
+    mhz = {vm.name: vm.measured.cpu_mhz for vm in new.inventory.vms}
+    assert [mhz[name] for name in ("db-1", "db-2", "db-3")] == [250, 500, 500]
+    assert new.inventory.cluster["all"].measured.cpu_mhz == 1500 * 1750 / 2000
+    assert used(new) == pytest.approx(used(old))
+    _, back = moved(new, {"db-1": "esx-1"})
+    assert next(vm for vm in back.inventory.vms if vm.name == "db-1").measured.cpu_mhz == 500
+
+
+def used(scenario: Scenario) -> dict[str, float]:
+    """CPU demand of each VM."""
+    found = State.of(scenario, scenario.inventory.cluster["all"], Limits()).cpu
+    assert found is not None
+    return dict(found.of_vm)

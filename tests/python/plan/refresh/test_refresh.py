@@ -362,6 +362,34 @@ def test_a_workload_keeps_the_speed_of_its_own_host(tmp_path: Path) -> None:
     assert clocks == {"web": "2100000000 Hz", "db": f"{round(2_700_000_000 * cycle)} Hz"}
 
 
+def test_the_written_scenario_has_the_demand_that_was_planned_for(tmp_path: Path) -> None:
+    """Of VMs on two processors, measured together, with growth: MHz become MHz of the new hosts."""
+    scenario = cluster(hosts=8, vms=4)
+    slow = host(cpu_model="Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz", cores_per_socket=8, clock="2.7 GHz")
+    scenario["hosts"]["other"] = {**slow, "count": 2}
+    scenario["vms"]["web"]["host"] = "old"
+    scenario["vms"]["db"] = {**scenario["vms"]["web"], "host": "other"}
+    scenario["clusters"] = {"default": {"measured": {"cpu_mhz": 8_000, "cpu_p95_mhz": 9_000, "over": "7 d"}}}
+    for one in scenario["hosts"].values():
+        one["cluster"] = "default"
+    found = hypertwin.plan_refresh(
+        scenario, host_type=types(tmp_path, new={"host": host(cpu_model=NEW)}), growth="50%", **QUICK
+    )
+    planned = found.to_dict()["candidates"][0]["clusters"][0]
+    written = hypertwin.capacity(yaml.safe_load(found.scenarios["new"]()))["clusters"]["default"]
+    assert written["cpu_usage_pct"] == pytest.approx(planned["cpu_pct"])
+    assert written["cpu_usage_after_failure_pct"] == pytest.approx(planned["cpu_after_failure_pct"])
+
+
+def test_a_refreshed_cluster_is_planned_again_with_the_same_demand(tmp_path: Path) -> None:
+    first = hypertwin.plan_refresh(cluster(), host_type=types(tmp_path, new={"host": host(cpu_model=NEW)}), **QUICK)
+    then = yaml.safe_load(first.scenarios["new"]())
+    again = refresh(then, types(tmp_path, more={"host": host(cpu_model=NEW)}))
+    planned = first.to_dict()["candidates"][0]["clusters"][0]
+    assert again["present"]["clusters"][0]["cpu_pct"] == pytest.approx(planned["cpu_pct"])
+    assert again["candidates"][0]["clusters"][0]["cpu_pct"] == pytest.approx(planned["cpu_pct"])
+
+
 def test_the_load_for_power_is_a_share_of_the_highest_throughput() -> None:
     """A host whose cores are busy with one thread each does 1 / 1.25 of what it can do with both threads."""
     two = scenario_host()
