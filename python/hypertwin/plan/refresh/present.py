@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from itertools import count
+
+import numpy as np
 
 from hypertwin.documents.capacity import Basis
 from hypertwin.errors import fail
@@ -22,6 +25,8 @@ OLD_DAYS = 90
 """Age of a measurement in days from which the answer says how old it is."""
 MAX_GROWTH = 10.0
 """Maximum growth of demand, as a fraction of the present demand."""
+DIGITS, EXACT = 12, 1e-9
+"""Decimal digits of growth that count, and growth that is none."""
 
 _GROWTH = re.compile(r"\s*([0-9]{1,4}(?:\.[0-9]{1,6})?)\s*%\s*(/\s*year|per year)?\s*")
 
@@ -98,14 +103,8 @@ class Present:
 
     @cached_property
     def copies(self) -> Mapping[str, int]:
-        """Number of additional VMs like those of each group, for the growth.
-
-        VMs are counted in order of size, so that vCPUs and memory grow alike.
-        """
-        found: dict[str, int] = {}
-        for vm in self._copied():
-            found[vm.group] = found.get(vm.group, 0) + 1
-        return found
+        """Number of additional VMs like those of each group, for the growth of each cluster."""
+        return Counter(vm.group for state in self.states for vm in self._copied(state))
 
     @cached_property
     def grown(self) -> Mapping[str, str]:
@@ -114,13 +113,31 @@ class Present:
         names = (name for number in count(1) if (name := f"grown-{number}") not in taken)
         return dict(zip(names, self.copies, strict=False))
 
-    def _copied(self) -> Iterator[Vm]:
-        due = 0.5
-        for vm in sorted(self.vms, key=lambda vm: (vm.vcpus, vm.memory_bytes, vm.name)):
-            due += self.growth
-            while due >= 1:
-                due -= 1
-                yield vm
+    def _copied(self, state: State) -> Iterator[Vm]:
+        """Yield VMs until their copies are at least the growth in number, vCPUs, memory, CPU demand and used storage.
+
+        The next VM is the one that keeps the largest of these growths smallest, so that all grow alike. The order does
+        not depend on the growth to plan for: more growth only adds copies.
+        """
+        used = state.used.get("cpu", {})
+        vms = state.guests
+        rows = [
+            (1, vm.vcpus, vm.memory_bytes, used.get(vm.name, 0.0), vm.measured.storage_used_bytes or 0) for vm in vms
+        ]
+        sizes = np.array(rows, float).reshape(len(vms), 5)
+        parts = sizes[:, sizes.any(axis=0)]
+        parts /= parts.sum(axis=0)
+        order = np.argsort(-parts.sum(axis=1), kind="stable")  # of equals, the largest VM
+        parts = parts[order]
+        times = math.floor(self.growth)
+        for _ in range(times):
+            yield from vms
+        grown = np.zeros(parts.shape[1])
+        while vms and grown.min() < self.growth - times - EXACT:
+            at = int(np.round(parts + grown, DIGITS).max(axis=1).argmin())
+            grown = grown + parts[at]
+            parts[at] = math.inf
+            yield vms[order[at]]
 
     def share(self, vms: Sequence[Vm]) -> float:
         """Return the part of the data of all VMs that some VMs have, by their used storage, else by memory."""

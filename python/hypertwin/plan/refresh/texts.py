@@ -87,7 +87,7 @@ def _notes(document: documents.Refresh) -> Iterator[str]:
         yield f"The demand was measured {demand['age_days']} days ago: measure it again before you buy."
     if asked["growth_pct"]:
         yield (
-            f"Growth of {number(asked['growth_pct'])}% in total is planned as more VMs like the present ones: "
+            f"Growth of at least {number(asked['growth_pct'])}% in total is planned as more VMs like the present ones: "
             f"{number(demand['grown_vcpus_pct'])}% more vCPUs, {number(demand['grown_memory_pct'])}% more memory."
         )
     if demand["guessed_hosts"]:

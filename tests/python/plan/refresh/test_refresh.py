@@ -76,6 +76,30 @@ def test_growth_is_more_vms_of_the_same_sizes(tmp_path: Path) -> None:
     assert compound["asked"]["growth_pct"] == pytest.approx(21)
 
 
+def test_copies_stand_for_the_growth_and_more_growth_never_takes_fewer_hosts(tmp_path: Path) -> None:
+    """Of a few large VMs and many small ones: each resource grows by at least the growth, and all grow alike."""
+    scenario = cluster(hosts=6, vms=7, memory="64 GiB", mhz=3_000, vcpus=8, memory_per_node="256 GiB")
+    measured = {"cpu_mhz": 30_000, "cpu_p95_mhz": 30_000}
+    scenario["vms"]["big"] = {"count": 4, "vcpus": 24, "memory": "300 GiB", "workload": "busy", "measured": measured}
+    files = types(tmp_path, new={"host": host(cpu_model=NEW, memory_per_node="512 GiB")})
+    hosts, last = 0, 0.0
+    for growth in (*range(0, 40, 1), 100, 150):
+        found = refresh(scenario, files, growth=f"{growth}%")
+        demand, candidate = found["demand"], found["candidates"][0]
+        grown = [demand["grown_vcpus_pct"], demand["grown_memory_pct"], 100 * (demand["cpu_ghz"] / 141 - 1)]
+        assert min(grown) >= growth - 1e-6
+        assert max(grown) <= growth + 100 * 300 / 1648 + 9
+        assert candidate["hosts"] >= hosts
+        assert demand["memory_gib"] >= last
+        hosts, last = candidate["hosts"], demand["memory_gib"]
+
+
+def test_a_single_vm_grows_by_a_whole_one_and_it_is_said(tmp_path: Path) -> None:
+    found = refresh(cluster(vms=1), types(tmp_path, new={"host": host()}), growth="5%")
+    assert found["candidates"][0]["clusters"][0]["grown_vms"] == 1
+    assert any("at least 5%" in note and "100% more vCPUs, 100% more memory" in note for note in found["notes"])
+
+
 def test_a_faster_processor_carries_more_by_its_published_results(tmp_path: Path) -> None:
     """Where CPU alone limits, hosts go by throughput per host, and the ends of its interval by theirs."""
     scenario = cluster(hosts=50, vms=1_000, mhz=2_400, memory="1 GiB", memory_per_node="1 TiB")
