@@ -24,7 +24,7 @@ KINDS = {
 }
 """Names of the kinds of costs, in order of the chart."""
 
-LIMITS = {"cpu": "CPU", "memory": "memory", "vcpus": "vCPUs per core"}
+LIMITS = {"cpu": "CPU", "memory": "memory", "vcpus": "vCPUs per core", "storage": "storage"}
 
 READY, COSTOP = bands.band("ready_pct").warning, bands.band("costop_pct").critical
 
@@ -187,7 +187,11 @@ def _candidates(found: Refresh, shown: Sequence[Candidate]) -> Sequence[v.Block]
         v.figures("power", "power", "kW", text="Mean. In brackets: the range over servers."),
         v.figures("failed", "CPU after failure", "%", text="Demand in % of the capacity of the remaining hosts."),
         v.figures("cores", "cores"),
-        v.words("limit", "limited by", text="Resource with the least headroom after a failure."),
+        v.words(
+            "limit",
+            "limited by",
+            text="Resource with the least headroom after a failure, or storage if fewer hosts do not hold the data.",
+        ),
         v.badges("proof", "fewest", text="Proven: one host fewer is too few."),
         v.figures("discounted", "discounted", currency or "", secondary=True),
         v.words("remark", "remark"),

@@ -22,6 +22,9 @@ OF_HOST = ("host", "host_is_guess", "affinity", "cluster")
 """Keys of a VM about its present host, which are not kept."""
 
 
+LEAST_STORED = 2**20
+"""Least data of a pool that a scenario can state, in bytes."""
+
 SUMS = {
     **{key: (key, key) for key in VM_CPU.values()},
     "memory_consumed": ("memory_consumed_bytes", "memory_consumed_bytes"),
@@ -47,6 +50,8 @@ class Wanted:
     takes: tuple[str, ...]
     kept: tuple[Host, ...]
     new: tuple[New, ...]
+    stored_bytes: float | None = None
+    """Data that disks of the last new hosts hold, or None if they have no disks."""
 
 
 def too_large(present: Present, wanted: Wanted) -> Vm | None:
@@ -190,7 +195,7 @@ def _workload(
 
 
 def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, vms: dict[str, Any]) -> dict[str, Any]:
-    """Return arrays and pools of the candidate. Pools on replaced hosts are replaced by pools of the new hosts."""
+    """Return arrays and pools of the candidate. Disks of new hosts hold the data of VMs outside other pools."""
     found: dict[str, Any] = {}
     for section in ("arrays", "devices"):
         if data.get(section):
@@ -200,14 +205,14 @@ def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, vms: dic
     own = [each.type for each in wanted.new if each.type.storage is not None]
     for each in own:
         pools[each.name] = {**(each.storage or {}), "nodes": each.name}
+    if own and wanted.stored_bytes is not None:
+        pools[own[-1].name]["stored"] = f"{max(wanted.stored_bytes, LEAST_STORED):.0f} B"
     for entry in vms.values():
-        if entry.get("storage") in gone:
-            for key in ("policy", "vdisk_policies"):
+        if entry.get("storage") in gone or (own and "storage" not in entry):
+            for key in ("policy", "vdisk_policies", "storage", "array"):
                 entry.pop(key, None)
             if own:
-                entry["storage"] = own[0].name
-            else:
-                entry.pop("storage")
+                entry["storage"] = own[-1].name
     return {**found, **({"storage": pools} if pools else {})}
 
 

@@ -11,7 +11,7 @@ from hypertwin.language import Host, Vm
 from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem, part
 from hypertwin.plan.placement.restart import Restarts
 from hypertwin.plan.refresh.fewest import Made
-from hypertwin.plan.refresh.planning import Part
+from hypertwin.plan.refresh.planning import NO_ROOM, Part
 
 GIB = 2**30
 
@@ -37,8 +37,9 @@ def present_cluster(made: Made, grown: Container[str] = (), *, place: Ints | Non
 def planned_cluster(found: Part, grown: Container[str]) -> documents.ClusterPlan:
     """Return the figures of a cluster of a candidate, whose hosts were found."""
     assert found.made is not None and found.place is not None
+    figures = _figures(found.made, found.place, grown)
     return {
-        **_figures(found.made, found.place, grown),
+        **figures,
         "takes": list(found.choice.takes),
         "kept": [host.name for host in found.choice.kept],
         "added": found.added,
@@ -47,6 +48,7 @@ def planned_cluster(found: Part, grown: Container[str]) -> documents.ClusterPlan
         "bound": found.found.bound,
         "proven": found.found.proven,
         "binding": found.found.why or None,
+        "limited_by": "storage" if found.found.why == NO_ROOM else figures["limited_by"],
         "stored_gib": None if found.stored_bytes is None else found.stored_bytes / GIB,
         "usable_gib": None if found.usable_bytes is None else found.usable_bytes / GIB,
     }

@@ -26,6 +26,9 @@ from hypertwin.scenario import Scenario
 
 Tell = Callable[[str], None]
 
+NO_ROOM = "fewer hosts do not hold the data of the VMs"
+"""Reason for a number of hosts that storage decides."""
+
 MARGIN = 1.25
 """Factor on the estimated number of hosts of the first search. Searches double the number if it is too small."""
 
@@ -121,7 +124,7 @@ class Planner:
             return self._none(choice, found.why or "no number of hosts is enough", found.bound)
         new = found.hosts - choice.staying
         if not found.why and least and new == choice.last.whole(least):
-            found = replace(found, why="fewer hosts do not hold the data of the VMs")
+            found = replace(found, why=NO_ROOM)
         fast: int | None = choice.staying + new
         slow: int | None = choice.staying + new
         if ends and self.present.is_measured and self.speeds[choice.last.name].fast > 1:
@@ -174,6 +177,7 @@ class Planner:
             choice.takes,
             choice.kept,
             tuple(New(type_, count, self.speeds[type_.name].work_per_cycle) for type_, count in new),
+            self._stored(choice),
         )
 
     def _made(self, choice: Choice, many: int, speeds: Mapping[str, float] | None = None) -> Made:

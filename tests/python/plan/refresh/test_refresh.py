@@ -14,6 +14,7 @@ from tests.python.plan.refresh.made import NEW, cluster, host, of_type, types, w
 import hypertwin
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.refresh import energy, sources
+from hypertwin.scenario import Scenario
 
 QUICK = {"twin": "off", "cache": "off"}
 
@@ -325,6 +326,24 @@ def test_data_of_vms_take_hosts_with_room_to_recover(tmp_path: Path) -> None:
     assert plan["stored_gib"] == pytest.approx(20 * 1024) and plan["usable_gib"] >= plan["stored_gib"]
     grown = refresh(cluster(vms=8), files, stored="20 TiB", growth="50%")["candidates"][0]
     assert grown["clusters"][0]["stored_gib"] == pytest.approx(30 * 1024)
+
+
+def test_the_written_scenario_holds_the_data_that_was_planned_for(tmp_path: Path) -> None:
+    files = types(tmp_path, hci={"host": host(network={"ports": 2}), "storage": POOL})
+    array = {"arrays": {"san": {"disks": {"kind": "nvme", "count": 8}}}}
+    for more in ({}, array):
+        scenario = cluster(vms=8, more=more)
+        if more:
+            scenario["vms"]["web"]["array"] = "san"
+        found = hypertwin.plan_refresh(scenario, host_type=files, stored="20 TiB", growth="50%", **QUICK)
+        plan = found.to_dict()["candidates"][0]["clusters"][0]
+        assert (plan["limited_by"], plan["stored_gib"]) == ("storage", pytest.approx(30 * 1024))
+        made = Scenario.from_dict(yaml.safe_load(found.scenarios["hci"]()))
+        pool = hypertwin.capacity(made)["pools"]["hci"]
+        assert pool["stored_gib"] == pytest.approx(plan["stored_gib"])
+        assert pool["room_gib"] == pytest.approx(plan["usable_gib"])
+        assert {vm.pool for vm in made.inventory.vms} == {"hci"}
+        assert hypertwin.plan_survive(made)["feasible"]
 
 
 def test_an_estate_whose_data_have_no_size_is_an_error_only_where_it_matters(tmp_path: Path) -> None:
