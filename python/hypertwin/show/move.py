@@ -44,7 +44,8 @@ def answer(found: Move) -> v.Answer:
     gaps = found["gaps"]
     if gaps:
         parts[0] += f", apart from {count(len(gaps), 'rule')} that this source cannot answer"
-    text = f"{lead}{', '.join(parts)}."
+    late = _not_dated(found)
+    text = f"{late}{lead}{', '.join(parts)}."
     arrival = found["arrival"]
     if arrival is not None and not arrival["feasible"]:
         text += f" The target cannot take them: {arrival['reason']}."
@@ -67,12 +68,23 @@ def answer(found: Move) -> v.Answer:
         more.append(beside.sentence(found))
     if found["halving"]:
         more.append(f"To halve the time of the copy: {' '.join(found['halving'])}")
-    bad = blocked or (arrival is not None and not arrival["feasible"])
+    bad = blocked or late or (arrival is not None and not arrival["feasible"])
     return {
         "tone": "bad" if bad else "warn" if unknown or gaps else "good",
         "text": text,
         "more": [each for each in more if each],
     }
+
+
+def _not_dated(found: Move) -> str:
+    """Return which waves fit no window, with the reason of the first, or an empty text if all fit."""
+    waves = [wave for wave in found["waves"] if found["asked"]["start"] and wave["begin"] is None]
+    if not waves:
+        return ""
+    reason = waves[0]["notes"][-1]  # of the calendar: `Does not fit: needs ...`
+    more = [str(wave["number"]) for wave in waves[1:]]
+    others = f" Nor {'does wave' if len(more) == 1 else 'do waves'} {some(more)}." if more else ""
+    return f"Wave {waves[0]['number']} {reason[0].lower()}{reason[1:]}{others} The move has no end date. "
 
 
 def _not_running(found: Move) -> str:

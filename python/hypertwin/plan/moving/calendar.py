@@ -4,7 +4,8 @@ Windows repeat every week. Windows that touch are one, so `mon-fri 00:00-24:00` 
 and no first copy of a warm wave overlaps a freeze. Several short waves can share a window, one after another.
 
 Each wave reserves the slow end of its time. The end of all waves is an interval, because with shorter times more waves
-share a window. Times are local, without daylight saving: on the days of the change, windows are an hour off.
+share a window. If a wave fits no window, there is no end. Times are local, without daylight saving: on the days of the
+change, windows are an hour off.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class Dates:
 
     appointments: tuple[Appointment, ...]
     earliest_end: datetime | None
-    """End if all waves take the fast end of their times, or None without any wave that fits."""
+    """End if all waves take the fast end of their times, or None without waves, and if a wave fits no window."""
     end: datetime | None
     latest_end: datetime | None
     unplaced: tuple[str, ...]
@@ -160,11 +161,12 @@ def dates(waves: Sequence[Needs], calendar: Calendar) -> Dates:
     """Return the dates of waves, in their order."""
     windows = tuple(calendar.occurrences())
     slow = _ends(waves, calendar, windows, "high")
-    placed = [wave for wave, (begin, _) in zip(waves, slow, strict=True) if begin]
-    ends = [_ends(placed, calendar, windows, end) for end in ("low", "value", "high")]
-    earliest, expected, latest = (max((at for _, at in each if at), default=None) for each in ends)
     found = tuple(_appointment(wave, *at, calendar) for wave, at in zip(waves, slow, strict=True))
-    return Dates(found, earliest, expected, latest, tuple(each.name for each in found if each.begin is None))
+    unplaced = tuple(each.name for each in found if each.begin is None)
+    timed = () if unplaced else waves
+    ends = (_ends(timed, calendar, windows, end) for end in ("low", "value", "high"))
+    earliest, expected, latest = (max((at for _, at in each if at), default=None) for each in ends)
+    return Dates(found, earliest, expected, latest, unplaced)
 
 
 def _appointment(wave: Needs, begin: datetime | None, latest: datetime | None, calendar: Calendar) -> Appointment:

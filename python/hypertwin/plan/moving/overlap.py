@@ -42,7 +42,7 @@ def _days(dates: Dates, accepted: tuple[int, int]) -> Range | None:
     """Return the days, or None without waves, and if a wave fits no window."""
     begins = [each.copy_begin for each in dates.appointments if each.copy_begin is not None]
     ends = (dates.earliest_end, dates.end, dates.latest_end)
-    if dates.unplaced or not begins or None in ends:
+    if not begins or None in ends:
         return None
     low, value, high = ((end - min(begins)).total_seconds() / DAY_S for end in ends if end is not None)
     return {"low": low + accepted[0], "value": value + sum(accepted) / 2, "high": high + accepted[1]}

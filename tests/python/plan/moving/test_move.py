@@ -16,6 +16,7 @@ from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.moving import arrival, causes
 from hypertwin.plan.refresh.present import Present
+from hypertwin.show.move import answer
 
 QUICK = {"cache": "off", "duration": 2, "warmup": 1, "replications": 1}
 
@@ -66,6 +67,25 @@ def test_data_and_times_have_their_units() -> None:
     assert wave["division_s"] == pytest.approx(100 * 2**30 / 1e9)
     assert 600 < wave["window_s"]["value"] < 10_000
     assert found["copy_s"] == wave["window_s"]
+
+
+def test_a_wave_that_fits_no_window_is_said_first_and_leaves_no_end() -> None:
+    made = cluster(hosts=1, vms=2)
+    made["vms"]["huge"] = {**made["vms"]["web"], "count": 1}
+    for name, size in (("web", "100 GiB"), ("huge", "40 TiB")):
+        disk = {"label": "Hard disk 1", "capacity": size, "controller": "SCSI controller 0"}
+        measured = {**made["vms"][name]["measured"], "storage_used": size}
+        made["vms"][name] = {**made["vms"][name], "source": {"disks": [disk]}, "measured": measured}
+    found = move(made, to="openshift", twin="off", network="1 GB/s", start="2027-01-16")
+    late = [wave for wave in found["waves"] if wave["begin"] is None]
+    assert [wave["vms"] for wave in late] == [["huge"]]
+    assert (found["end"], found["latest_end"], found["overlap"]["days"]) == (None, None, None)
+    said = answer(found)
+    assert said["tone"] == "bad"
+    assert said["text"].startswith(f"Wave {late[0]['number']} does not fit: needs up to ")
+    assert "no end date" in said["text"] and "until" not in said["more"][0]
+    before = answer(move(made, to="openshift", twin="off", network="1 GB/s"))["text"]
+    assert said["text"].endswith(before) and not before.startswith("Wave")
 
 
 def test_virtual_numa_nodes_are_kept_on_purpose() -> None:
