@@ -40,8 +40,11 @@ def of_cluster(name: str, found: Cluster) -> Verdict:
 def _text(name: str, found: Cluster, exceeds: list[Exceeded], *, judged: bool) -> str:
     failures = found["limits"]["failures"]
     when = f" after {count(failures, 'host failure')}" if failures else ""
+    if not judged and not failures:
+        return f"The use of {name} is unknown."
     if not judged:
-        return f"{name} has one host: no failover." if failures else f"The use of {name} is unknown."
+        hosts = found["hosts"]
+        return f"{name} has {'one host: no failover' if hosts == 1 else f'{hosts} hosts: none remains{when}'}."
     said = [found["failover"]["text"]] if found["failover"] else []
     if exceeds:
         over = ", ".join(

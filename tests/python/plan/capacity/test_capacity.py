@@ -222,6 +222,8 @@ def test_no_host_left_is_said_and_no_figure_is_made_up(hosts, failures):
     assert not found["sources"].keys() & {*degraded, "largest_restartable_vm"}
     assert found["cpu_usage_pct"] is not None
     assert any("No host of" in each for each in found["notes"])
+    several = f"a has {hosts} hosts: none remains after {failures} host failures."
+    assert found["verdict"]["text"] == ("a has one host: no failover." if hosts == 1 else several)
 
 
 def test_without_failures_degraded_is_now():
