@@ -1,26 +1,27 @@
-"""Duration of moves: the migration model with links shared by the moves of one step.
+"""Duration of moves: the migration model in time, with links shared by the moves of one step.
 
-The rate of a move is limited by its host, and by an equal share of both links among the moves of the step. If a VM
-writes faster than that, its host slows it down:
+All moves of a step start together. Each sends at most as fast as its host allows. Moves share links by max-min
+fairness, and a move that ends leaves its share to the others. If a VM writes faster than it is sent, its host slows it
+down:
 
-- ESXi slows a VM after a pass that wrote as much as was sent, until it writes at half the send rate;
+- ESXi slows a VM after a pass during which it wrote as much as was sent, until it writes at half the send rate;
 - QEMU with auto-converge takes 20 % of its time after two passes that wrote more than half, then 10 % more each time;
 - QEMU before 5.0 does the same after three such passes;
 - QEMU with post-copy resumes the VM on the target after the first pass;
 - otherwise the migration never ends.
 
-The model is that of `crates/models/src/migration`, at a steady rate. The write rate of a VM follows from its CPU
-demand.
+The model is that of `crates/models/src/migration`, for VMs with a steady CPU demand. The write rate of a VM follows
+from this demand.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from hypertwin import _core
 from hypertwin.plan.placement.problem import NOWHERE, Problem
@@ -31,11 +32,23 @@ Transfer = tuple[int, int, int]
 
 SLOWED_WRITES = 0.5
 """Write rate of a VM slowed by ESXi, as a fraction of the send rate."""
-HIGH_WRITES, MAX_THROTTLE = 0.5, 0.99
-"""Parameters of QEMU's auto-converge: ratio of written to sent data that counts as high, and maximum throttle."""
+HIGH_WRITES = 0.5
+"""Ratio of written to sent data that counts as high for QEMU's auto-converge."""
 HIGH_PASSES: Mapping[str, int] = {"auto-converge": 2, "auto-converge-4": 3}
 """High passes until QEMU acts: in a row from 5.0, and otherwise before."""
+LEAST_SPEED: Mapping[str, float] = {
+    "nothing": 1.0,
+    "slow-down": 0.0,
+    "post-copy": 0.0,
+    "auto-converge": 0.01,
+    "auto-converge-4": 0.01,
+}
+"""Least fraction of their time that each convergence leaves to vCPUs of a VM that is sent."""
 MOST_PASSES = 10_000
+TICK_S, ROUNDING = 1e-9, 1e-12
+
+Stage = Literal["waiting", "passes", "last copy"]
+"""Sends nothing; sends while the VM writes; sends the rest."""
 
 
 @dataclass(frozen=True)
@@ -56,38 +69,46 @@ class Migrations:
         return [self._host(host)["concurrent"] for host in range(len(self.problem.hosts))]
 
     def seconds(self, transfers: Sequence[Transfer]) -> list[float | None]:
-        """Return the duration of each transfer of one step, or None if the step does not end.
+        """Return the duration of each transfer of one step, or None if the transfer does not end.
 
         The duration is 0 for a new VM.
         """
-        sending = Counter(source for _, source, _ in transfers if source != NOWHERE)
-        receiving = Counter(target for _, source, target in transfers if source != NOWHERE)
-        found: list[float | None] = []
-        for vm, source, target in transfers:
-            if source == NOWHERE:
-                found.append(0.0)
-                continue
-            of, to = self._host(source), self._host(target)
-            rate = min(of["most"], of["link"] / sending[source], to["link"] / receiving[target])
-            found.append(self._seconds(vm, source, rate))
+        found: list[float | None] = [0.0 if source == NOWHERE else None for _, source, _ in transfers]
+        under_way = {
+            number: self._migration(*transfer) for number, transfer in enumerate(transfers) if transfer[1] != NOWHERE
+        }
+        now, shared = 0.0, list[_Migration]()
+        while under_way:
+            sending = [each for each in under_way.values() if each.stage != "waiting"]
+            if sending != shared:
+                _share_links(sending)
+                shared = sending
+            if all(each.never_ends for each in under_way.values()):
+                break
+            took = min(each.left / each.rate for each in under_way.values())
+            now += took
+            for number, each in list(under_way.items()):
+                each.left -= each.rate * took
+                if each.left <= each.rate * TICK_S and (arrives := each.goes_on(now)) is not None:
+                    found[number] = now if arrives else None
+                    del under_way[number]
         return found
+
+    def _migration(self, vm: int, source: int, target: int) -> _Migration:
+        of, what = self._host(source), self._facts["vms"][self.problem.vms[vm].group]
+        said = self.scenario.data["hosts"][self.problem.hosts[source].group].get("migration") or {}
+        return _Migration(
+            of,
+            what,
+            float(self.problem.vms[vm].vcpus),
+            self._cpu_seconds(vm, source),
+            throttles=(said.get("throttle_initial_pct", 20) / 100, said.get("throttle_step_pct", 10) / 100),
+            links={(source, "out"): of["link"], (target, "in"): self._host(target)["link"]},
+        )
 
     def _host(self, host: int) -> Mapping[str, Any]:
         facts: Mapping[str, Any] = self._facts["hosts"][self.problem.hosts[host].group]
         return facts
-
-    def _seconds(self, vm: int, source: int, rate: float) -> float | None:
-        of, what = self._host(source), self._facts["vms"][self.problem.vms[vm].group]
-        memory, written_set = what["memory_bytes"], what["written_set_bytes"]
-        dirty = what["dirty_per_cpu_s"] * self._cpu_seconds(vm, source)
-        scan_s = what["zero_bytes"] * of["zero_s_per_byte"]
-        passes = _core.migration_forecast(memory, scan_s, rate, dirty, written_set, of["downtime_s"])
-        sending = None if passes is None else passes[0] + passes[1]
-        if sending is None and (slowed := self._slowed(source, memory, rate, dirty, written_set)) is not None:
-            sending = scan_s + slowed
-        if sending is None or (of["timeout_s"] is not None and sending > of["timeout_s"]):
-            return None
-        return float(of["setup_s"] + sending + of["resume_s"])
 
     def _cpu_seconds(self, vm: int, source: int) -> float:
         """Return the CPU seconds that a VM uses per second.
@@ -100,39 +121,116 @@ class Migrations:
         mhz = self.problem.sizes[vm, self.problem.resources.index("cpu")]
         return min(vcpus, float(mhz) * 1e6 / self.problem.hosts[source].clock_hz)
 
-    def _slowed(self, source: int, memory: float, rate: float, dirty: float, written_set: float) -> float | None:
-        """Return the seconds to send a VM that does not converge by itself, or None if the transfer never ends."""
-        of = self._host(source)
-        if of["convergence"] == "slow-down":
-            # passes of the whole written set until what is written while one is sent exceeds it: then it is slowed
-            seconds, volume = memory / rate, min(dirty * memory / rate, written_set)
-            if volume < memory:
-                seconds, volume = seconds + volume / rate, min(dirty * volume / rate, written_set)
-            rest = _core.migration_forecast(volume, 0.0, rate, SLOWED_WRITES * rate, written_set, of["downtime_s"])
-            return None if rest is None else seconds + rest[0] + rest[1]
-        if of["convergence"] == "post-copy":
-            # what the first pass left is sent once more while the VM runs elsewhere
-            return memory / rate + min(dirty * memory / rate, written_set) / rate
-        if of["convergence"] in HIGH_PASSES:
-            return self._throttled(source, memory, rate, dirty, written_set)
+
+@dataclass(eq=False)
+class _Migration:
+    """A live migration under way."""
+
+    of: Mapping[str, Any]
+    """Settings of the source host."""
+    what: Mapping[str, Any]
+    """Memory of the VM."""
+    vcpus: float
+    cpu_s: float
+    """CPU seconds that the VM uses per second."""
+    throttles: tuple[float, float]
+    """First and further throttle of auto-converge, as fractions of the VM's time."""
+    links: Mapping[tuple[int, str], float]
+    """Capacity of the links of both hosts, in the direction of the migration."""
+    stage: Stage = "waiting"
+    left: float = 0.0
+    """Bytes to send in this stage, or seconds to wait."""
+    rate: float = 1.0
+    """Bytes sent per second, or 1."""
+    high: int = 0
+    """Passes that count for auto-converge."""
+    speed: float = 1.0
+    """Fraction of their time that the VM's vCPUs get."""
+    stages: Generator[tuple[Stage, float], float, bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start."""
+        self.stages = self._stages()
+        self.stage, self.left = next(self.stages)
+
+    def goes_on(self, now: float) -> bool | None:
+        """Begin the next stage. After the last stage, return true if the VM is on its target."""
+        try:
+            self.stage, self.left = self.stages.send(now)
+        except StopIteration as end:
+            return bool(end.value)
+        if self.stage == "waiting":
+            self.rate = 1.0
         return None
 
-    def _throttled(self, source: int, memory: float, rate: float, dirty: float, written_set: float) -> float | None:
-        of = self._host(source)
-        said = self.scenario.data["hosts"][self.problem.hosts[source].group].get("migration") or {}
-        first, further = said.get("throttle_initial_pct", 20) / 100, said.get("throttle_step_pct", 10) / 100
-        seconds, volume, high, throttle = 0.0, memory, 0, 0.0
+    @property
+    def never_ends(self) -> bool:
+        """True if the VM writes at least as fast as it is sent at the current rate, and nothing changes this."""
+        is_too_fast = self._written_per_s(LEAST_SPEED[self.of["convergence"]]) >= self.rate
+        is_too_much = self.what["written_set_bytes"] > self.rate * self.of["downtime_s"]
+        return self.stage == "passes" and self.of["timeout_s"] is None and is_too_fast and is_too_much
+
+    def _stages(self) -> Generator[tuple[Stage, float], float, bool]:
+        """Yield each stage with its bytes or seconds, receive the time of its end, and return true on arrival."""
+        began = yield "waiting", self.of["setup_s"]
+        yield "waiting", self.what["zero_bytes"] * self.of["zero_s_per_byte"]
+        volume = self.what["memory_bytes"]
         for _ in range(MOST_PASSES):
-            took = volume / rate
-            written = min(dirty * (1 - throttle) * took, written_set)
-            seconds += took
-            if written <= rate * of["downtime_s"]:
-                return seconds + written / rate
-            if written > HIGH_WRITES * volume:
-                high += 1
-            elif of["convergence"] == "auto-converge":
-                high = 0
-            if high == HIGH_PASSES[of["convergence"]]:
-                high, throttle = 0, min(MAX_THROTTLE, throttle + further if throttle else first)
-            volume = written
-        return None
+            now = yield "passes", volume
+            written = min(self._written_per_s(self.speed) * (now - began), self.what["written_set_bytes"])
+            if written <= self.rate * self.of["downtime_s"]:
+                yield "last copy", written
+                yield "waiting", self.of["resume_s"]
+                return True
+            if self.of["convergence"] == "post-copy":
+                yield "waiting", self.of["resume_s"]
+                yield "last copy", written
+                return True
+            if self.of["timeout_s"] is not None and now >= self.of["timeout_s"]:
+                return False
+            self._slow_down(volume, written)
+            began, volume = now, written
+        return False
+
+    def _written_per_s(self, speed: float) -> float:
+        """Return the bytes that the VM writes per second. Slowed less than to its demand, it writes as before."""
+        return float(self.what["dirty_per_cpu_s"]) * min(self.cpu_s, speed * self.vcpus)
+
+    def _slow_down(self, sent: float, written: float) -> None:
+        """Slow a VM that wrote too much during a pass."""
+        convergence = self.of["convergence"]
+        if convergence == "slow-down" and written >= sent:
+            self.speed *= SLOWED_WRITES * sent / written
+        if convergence not in HIGH_PASSES:
+            return
+        if written > HIGH_WRITES * sent:
+            self.high += 1
+        elif convergence == "auto-converge":
+            self.high = 0
+        if self.high == HIGH_PASSES[convergence]:
+            first, further = self.throttles
+            self.high = 0
+            self.speed = max(LEAST_SPEED[convergence], self.speed - further if self.speed < 1 else 1 - first)
+
+
+def _share_links(sending: Sequence[_Migration]) -> None:
+    """Set max-min fair rates: all grow alike, until their host allows no more or a link is full."""
+    free = {link: capacity for each in sending for link, capacity in each.links.items()}
+    full = {link: capacity * ROUNDING for link, capacity in free.items()}
+    growing, rate = list(sending), 0.0
+    while growing:
+        users = Counter(link for each in growing for link in each.links)
+        more = min(
+            *(each.of["most"] - rate for each in growing),
+            *(free[link] / many for link, many in users.items()),
+        )
+        rate += more
+        for link, many in users.items():
+            free[link] -= more * many
+        for each in growing:
+            each.rate = rate
+        growing = [
+            each
+            for each in growing
+            if rate < each.of["most"] * (1 - ROUNDING) and all(free[link] > full[link] for link in each.links)
+        ]
