@@ -10,16 +10,17 @@ ReasonCode = Literal[
     "nobody-restarts",
     "no-power-on",
     "no-host",
+    "no-space",
     "ha-not-known",
     "demand-not-known",
     "hosts-guessed",
     "not-proven",
 ]
-"""Reasons why a failure is not tolerated (the first five), or why the verdict is unknown (the others).
+"""Reasons why a failure is not tolerated (the first five), leaves a pool degraded (`no-space`), or is unknown.
 
 In order: data of a pool cannot be read. Data cannot be written. HA is off. No host can meet a reservation. No host has
-headroom for the demand within the limits. The HA type is unknown. A demand is unknown. The hosts of VMs are a guess.
-Neither a placement of all VMs nor a proof against one was found.
+headroom for the demand within the limits. A pool has no space to recover. The HA type is unknown. A demand is unknown.
+The hosts of VMs are a guess. Neither a placement of all VMs nor a proof against one was found.
 """
 
 PoolState = Literal["whole", "degraded", "no-writes", "no-data"]
@@ -50,7 +51,7 @@ class HostFailure(TypedDict):
     survives: bool | None
     """True if the failure is tolerated, or None if unknown."""
     reasons: list[Reason]
-    """Reasons, the most severe first, or an empty list if the failure is tolerated."""
+    """Reasons, the most severe first. A tolerated failure has at most `no-space`."""
     restarts: int
     """VMs that must restart on other hosts."""
     pools: dict[str, PoolFate]

@@ -253,7 +253,8 @@ CATALOGUE: tuple[Metric, ...] = (
         SPACE,
         "Heals",
         "",
-        "True if enough hosts remain for every replica or fragment (and a witness) after the permanent loss of one.",
+        "True if enough hosts remain for every replica or fragment (and a witness) after the permanent loss of one, "
+        "and their devices have space for them.",
     ),
     Metric(
         "lost_host_room_gib",
@@ -262,7 +263,13 @@ CATALOGUE: tuple[Metric, ...] = (
         "GiB",
         "Capacity of the pool after that, with space for another lost host. Null if the pool cannot heal.",
     ),
-    Metric("lost_host_used_pct", SPACE, "Used after a host", "%", "Fill level of devices after that rebuild."),
+    Metric(
+        "lost_host_used_pct",
+        SPACE,
+        "Used after a host",
+        "%",
+        "Fill level of devices after that rebuild, or where it stops.",
+    ),
     Metric(
         "downtimes",
         POINT,

@@ -11,6 +11,7 @@ ReasonCode: TypeAlias = Literal[
     "nobody-restarts",
     "no-power-on",
     "no-host",
+    "no-space",
     "ha-not-known",
     "demand-not-known",
     "hosts-guessed",
@@ -44,7 +45,7 @@ class HostFailureFields:
     survives: bool | None
     """True if the failure is tolerated, or None if unknown."""
     reasons: Sequence[Reason]
-    """Reasons, the most severe first, or an empty list if the failure is tolerated."""
+    """Reasons, the most severe first. A tolerated failure has at most `no-space`."""
     restarts: int
     """VMs that must restart on other hosts."""
     pools: Mapping[str, PoolFate]

@@ -3,6 +3,9 @@
 Usable capacity keeps every device within the maximum fill level of the product. The limit also applies after a host
 failure, when the data of the host are recovered on the others, if possible. Each policy counts separately. Placement is
 assumed perfect: random placement groups fill some devices sooner.
+
+Recovery itself stops later than that maximum: on Ceph at the backfillfull ratio, and otherwise on full devices. Data
+that would need more stay degraded.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from hypertwin.members import RedundancyFacts
 from hypertwin.scenario import Scenario
 
 GIB = 2**30
+
+BACKFILLFULL = 0.9
+"""Use of a device at which Ceph stops backfill (`mon_osd_backfillfull_ratio`), as a fraction."""
 
 Data = Mapping[str, float]
 """User data in bytes, by policy."""
@@ -44,6 +50,8 @@ class Room:
 
     full: float
     """Usable fraction of a device."""
+    recovery_stops: float
+    """Fraction of a device up to which lost data are recovered on it."""
     domains: Sequence[float]
     """Raw capacity of each failure domain, in bytes."""
     left: Sequence[float]
@@ -58,7 +66,7 @@ class Room:
         return [name for name in self.kept if self.data.get(name)] or [OWN]
 
     def heals(self, policy: str) -> bool:
-        """True if data of a policy can be recovered after a host failure."""
+        """True if enough hosts remain after a host failure to recover data of a policy."""
         return len(self.left) >= self.kept[policy].domains
 
     def healthy(self, policies: Iterable[str]) -> float:
@@ -90,6 +98,12 @@ class Room:
         """Ratio of stored data to the limit. The pool is overfilled if the ratio is above 1."""
         taken = [(taken, room) for taken, room, _ in self._rules({}) if taken]
         return max((taken / room if room else math.inf for taken, room in taken), default=0.0)
+
+    @property
+    def lacks_space(self) -> bool:
+        """True if recovery after a host failure stops because devices are full."""
+        after = self.after(self.used)
+        return math.isfinite(after) and self.raw_after(self.data) > self.recovery_stops * after
 
     @property
     def stored(self) -> float:
@@ -142,8 +156,14 @@ def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
         if "stored" in pool and not any(name in each for each in based.values()):
             data[OWN] += _core.size_bytes(pool["stored"])
         kept = {policy: _kept(pool, each) for policy, each in redundancies.items()}
-        found[name] = Room(facts[name].full_pct / 100, domains, left, kept, data)
+        full = facts[name].full_pct / 100
+        found[name] = Room(full, recovery_stops(pool["kind"], full), domains, left, kept, data)
     return found
+
+
+def recovery_stops(kind: str, full: float) -> float:
+    """Return the fraction of a device up to which lost data are recovered on it."""
+    return max(full, BACKFILLFULL) if kind == "ceph" else 1.0
 
 
 def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, dict[str, dict[str, float]]]:
@@ -186,14 +206,15 @@ def capacity(domains: Sequence[float], width: int) -> float:
 
 def _space(pool: Mapping[str, Any], room: Room) -> Space:
     raw = room.raw(room.data)
-    heals = all(room.heals(name) for name in room.used)
+    heals = all(room.heals(name) for name in room.used) and not room.lacks_space
     healthy, after = room.healthy(room.used), room.after(room.used)
+    used_after = min(room.raw_after(room.data) / after, room.recovery_stops) if math.isfinite(after) else raw / healthy
     then = replace(room, domains=room.left, left=_without_a_host(pool, room.left))
     lost: LostHost = {
         "survives": all(room.kept[name].survives for name in room.used),
         "heals": heals,
         "room_gib": then.usable / GIB if heals else None,
-        "used_pct": 100 * (room.raw_after(room.data) / after if math.isfinite(after) else raw / healthy),
+        "used_pct": 100 * used_after,
     }
     return {
         "kind": pool["kind"],

@@ -122,18 +122,27 @@ def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
         text = " ".join([*texts, fits_text]).strip()
     else:
         bad = [name for name, each in named if each["verdict"]["met"] is False]
-        unsure = [name for name, each in named if each["verdict"]["met"] is None]
+        unsure = [name for name, each in named if each["verdict"]["met"] is None and not _is_degraded(each)]
+        degraded = [name for name, each in named if _is_degraded(each)]
         text = (
             f"{len(bad)} of {len(named)} clusters cannot tolerate a host failure within their limits: {some(bad)}."
             if bad
             else f"Failover is unknown for {some(unsure)}."
             if unsure
+            else f"After a host failure, pools of {some(degraded)} stay degraded."
+            if degraded
             else "Every cluster tolerates a host failure within its limits."
         )
         text = f"{text} {fits_text}".strip()
     each_in_short = [each["failover"]["text"] if each["failover"] else each["verdict"]["text"] for _, each in sorted_by]
     more = [*(each_in_short[:8] if len(texts) > 1 else []), *_lost(named)]
     return {"tone": "warn" if said and tone == "good" else tone, "text": said + text, "more": more}
+
+
+def _is_degraded(cluster: Cluster) -> bool:
+    """True if every host failure is tolerated, but a pool has no space to recover."""
+    failover = cluster["failover"]
+    return failover is not None and bool(failover["survives"]) and failover["reason"] == "no-space"
 
 
 def _lost(named: Sequence[Named]) -> list[str]:

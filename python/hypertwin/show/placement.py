@@ -292,7 +292,8 @@ def _view_answer(found: Plan) -> v.Answer:
     missed = any(not each["at_worst"] for name, each in _states(found) if name != "before")
     tone: v.Tone
     if found["command"] == "survive":
-        tone = "good" if survives else "bad" if survives is False else "warn"
+        whole = found["failover"] is None or found["failover"]["reason"] is None
+        tone = "good" if survives and whole else "bad" if survives is False else "warn"
     elif not found["feasible"]:
         tone = "warn" if found["not_placed"] and found["moves"] else "bad"
     else:

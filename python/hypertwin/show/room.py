@@ -8,6 +8,7 @@ from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.space import OWN, PolicySpace, Space
 from hypertwin.metrics.points import setting_at, short_path, varying_paths, where
 from hypertwin.metrics.words import number, some
+from hypertwin.scenario.space import recovery_stops
 from hypertwin.show import view
 from hypertwin.show.table import Cells
 from hypertwin.show.view import Row, Tabled, figures, words
@@ -117,7 +118,7 @@ def after_a_host(space: Space, policy: PolicySpace) -> str:
     """Return the state of a policy's data after a host failure, in one or two words."""
     if not policy["survives"]:
         return "data may be lost"
-    if not policy["heals"]:
+    if not policy["heals"] or _lacks_space(space):
         return "stays degraded"
     return "too full" if space["lost_host"]["used_pct"] > space["full_pct"] else "recovered"
 
@@ -163,14 +164,25 @@ def fate(space: Space) -> str:
     staying = [policy for policy in used if not policy["heals"]]
     if staying:
         what = "it stays" if len(staying) == len(used) else f"data of {_names(staying)} stay"
-        others = "" if len(staying) == len(used) else f" Other data recover{_fullness(space)}."
+        others = "" if len(staying) == len(used) else f" Other data {_recovery(space, 'recover', 'stay')}."
         return f"If a host fails for good, {what} degraded: too few hosts remain for every replica or fragment.{others}"
-    return f"If a host fails for good, it recovers{_fullness(space)}."
+    return f"If a host fails for good, it {_recovery(space, 'recovers', 'stays')}."
 
 
-def _fullness(space: Space) -> str:
+def _recovery(space: Space, recovers: str, stays: str) -> str:
+    """Return the fate of data for which enough hosts remain."""
     used_pct = space["lost_host"]["used_pct"]
-    return f" with devices {number(used_pct)} % full" + (": too full" if used_pct > space["full_pct"] else "")
+    at = f"with devices {number(used_pct)} % full"
+    if _lacks_space(space):
+        return f"{stays} degraded: recovery stops {at}"
+    return f"{recovers} {at}" + (": too full" if used_pct > space["full_pct"] else "")
+
+
+def _lacks_space(space: Space) -> bool:
+    """True if recovery after a host failure stops on full devices, although enough hosts remain."""
+    lost, limit_pct = space["lost_host"], 100 * recovery_stops(space["kind"], space["full_pct"] / 100)
+    has_hosts = any(policy["heals"] for policy in _used(space))
+    return has_hosts and not lost["heals"] and lost["used_pct"] > limit_pct - 1e-6
 
 
 def _used(space: Space) -> list[PolicySpace]:

@@ -15,6 +15,8 @@ from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.density import FAILOVER
 from hypertwin.plan.placement.verdict import NOT_SURVIVED, of_cluster
 from hypertwin.scenario import Scenario
+from hypertwin.show import capacity as capacity_page
+from hypertwin.show import placement as placement_page
 
 HA: list[dict[str, Any] | None] = [
     None,
@@ -257,3 +259,27 @@ def test_a_pool_stops_where_the_simulation_stops(kind: str, nodes: int, redundan
     assert found["failures"][" + ".join(failed)]["pools"]["s"]["state"] == state
     (incident,) = hypertwin.simulate(made_of).reports[0]["pools"]["s"]["incidents"]
     assert (incident["suspended_pct"] > 0 or incident["stands_still"]) == (state == "no-writes")
+
+
+def pooled(**pool: Any) -> Scenario:
+    """Four hosts with 4 TB each in a pool of Ceph, with an idle VM on each."""
+    devices = {"kind": "nvme", "per_node": 4, "capacity": "1 TB"}
+    storage = {"s": {"kind": "ceph", "nodes": "n", "devices": devices, "redundancy": "replicas-2:1", **pool}}
+    vms = {f"v{each}": vm(f"n-{each}", 10, storage="s", vdisks=1) for each in (1, 2, 3, 4)}
+    ha = {"default": {"ha": {"enabled": True, "policy": "proxmox"}}}
+    return made({"n": host(count=4, hypervisor="linux-6.6")}, vms, storage=storage, clusters=ha)
+
+
+def test_a_pool_without_space_to_recover_is_told_and_not_green() -> None:
+    roomy, full = (pooled(stored=stored) for stored in ("3 TB", "6.5 TB"))
+    for scenario, tone, met in ((roomy, "good", True), (full, "warn", None)):
+        capacity, survive = hypertwin.capacity(scenario), hypertwin.plan_survive(scenario)
+        found = capacity["clusters"]["default"]
+        assert found["failover"]["survives"]
+        assert found["verdict"]["met"] is met
+        told = "s stays degraded: its devices have no space to recover." in found["failover"]["text"]
+        assert told == (tone == "warn")
+        reasons = {each["code"] for of in found["failover"]["failures"].values() for each in of["reasons"]}
+        assert reasons == ({"no-space"} if told else set())
+        for view in (capacity_page.view(capacity), placement_page.view(survive.to_dict())):
+            assert view["answer"]["tone"] == tone

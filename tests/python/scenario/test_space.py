@@ -58,6 +58,29 @@ def test_ceph_is_usable_to_nearfull_with_a_host_lost() -> None:
     assert room({"kind": "ceph", "stored": "8 TB", "ceph": {"nearfull_pct": 50}})["free_gib"] == 0
 
 
+def test_recovery_stops_on_full_devices_and_leaves_data_degraded() -> None:
+    ceph = room({"kind": "ceph", "stored": "8.9 TB"})  # 26.7 of 30 TB then
+    assert (ceph["lost_host"]["heals"], ceph["lost_host"]["used_pct"]) == (True, pytest.approx(89))
+    assert report.notes({"c": ceph})[0].endswith(
+        "If a host fails for good, it recovers with devices 89 % full: too full."
+    )
+    for pool, most, data in (({"kind": "ceph"}, 90, "9.1 TB"), ({"kind": "vsan"}, 100, "15.1 TB")):
+        found = room({**pool, "stored": data})
+        lost = found["lost_host"]
+        assert (lost["survives"], lost["heals"], lost["room_gib"]) == (True, False, None)
+        assert lost["used_pct"] == pytest.approx(most)
+        assert report.after_a_host(found, found["policies"][0]) == "stays degraded"
+        (note,) = report.notes({"c": found})
+        assert "minus the space to rebuild a lost host's data" in note
+        assert note.endswith(f"If a host fails for good, it stays degraded: recovery stops with devices {most} % full.")
+    # Ceph stops backfill at nearfull at the earliest
+    late = {"kind": "ceph", "ceph": {"nearfull_pct": 95}, "stored": "9.1 TB"}
+    assert room(late)["lost_host"]["heals"]
+    # hosts lack, and not the space
+    few = room({"kind": "ceph", "stored": "9 TB"}, hosts=3)
+    assert report.notes({"c": few})[0].endswith("too few hosts remain for every replica or fragment.")
+
+
 def test_a_pool_with_no_host_to_spare_stays_degraded() -> None:
     found = room({"kind": "ceph", "stored": "4 TB"}, hosts=3)
     assert found["room_gib"] == pytest.approx(0.85 * 10 * TB)

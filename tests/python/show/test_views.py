@@ -84,10 +84,16 @@ def test_tables_have_a_name_for_each_column_and_sort_and_filter_by_what_they_hav
 
 
 def test_what_stands_on_guesses_says_so_first_and_is_neither_good_nor_met():
-    found = document("placement-survive") | {"feasible": True, "failover": {"survives": True, "text": "prod survives."}}
+    found = document("placement-survive") | {
+        "feasible": True,
+        "failover": {"survives": True, "reason": None, "text": "prod survives."},
+    }
     found["certificate"] = {name: each | {"unplaced": []} for name, each in found["certificate"].items()}
     assert placement.view(found | {"guessed": 0})["answer"]["tone"] == "good"
-    unsure = placement.view(found | {"guessed": 3, "vms": 9, "failover": {"survives": None, "text": "prod survives."}})
+    unsure = placement.view(
+        found
+        | {"guessed": 3, "vms": 9, "failover": {"survives": None, "reason": "hosts-guessed", "text": "prod survives."}}
+    )
     assert unsure["answer"]["text"].startswith("The host of 3 of 9 VMs is a guess. ")
     assert unsure["answer"]["tone"] == "warn"
     assert not any(each["met"] for each in unsure["promises"])
@@ -116,13 +122,17 @@ def test_capacity_has_one_verdict_for_each_cluster():
     assert [each["met"] for each in view["promises"]] == [False, None, False]
     exceeds = {row["cluster"]: v.tone_of(row["memory"]) for row in table(view, "use")["rows"]}
     assert exceeds == {"database": "bad", "edge": "plain", "general": "bad", "total": "plain"}
-    survives = {"survives": True, "text": "general survives all 6 host failures."}
+    survives = {"survives": True, "reason": None, "text": "general survives all 6 host failures."}
     fine = only("general", memory_configured_after_failure_pct=89, failover=survives)
     fine["clusters"]["general"]["vms_remaining"]["count"] = 1
     good = judged(fine)
     assert (good["answer"]["tone"], good["promises"][0]["met"]) == ("good", True)
     assert good["answer"]["text"] == "general survives all 6 host failures. 1 VM of average size can be added."
-    nobody = {"survives": None, "text": "Whether general survives a host failure is not known."}
+    nobody = {
+        "survives": None,
+        "reason": "ha-not-known",
+        "text": "Whether general survives a host failure is not known.",
+    }
     for unknown in (only("edge"), only("general", memory_configured_after_failure_pct=89, failover=nobody)):
         view = judged(unknown)
         assert (view["answer"]["tone"], view["promises"][0]["met"]) == ("warn", None)
@@ -202,7 +212,9 @@ def test_plans_mark_temporary_moves_ways_back_and_moves_that_never_end():
 
 
 def test_plans_name_what_cannot_restart_and_what_would_help_by_the_names_of_their_system():
-    found = document("placement-survive") | {"failover": {"survives": False, "text": "prod survives 3 of 4."}}
+    found = document("placement-survive") | {
+        "failover": {"survives": False, "reason": "no-host", "text": "prod survives 3 of 4."}
+    }
     view = placement.view(found | {"labels": {"dwh-2": "SAP BW Prod (old)"}})
     assert (view["answer"]["tone"], view["answer"]["text"]) == ("bad", "prod survives 3 of 4.")
     assert [each for each in texts(view) if each.endswith("(checked)")][1] == "one more host like esx-1 (checked)"

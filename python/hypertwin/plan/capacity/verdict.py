@@ -33,7 +33,8 @@ def of_cluster(name: str, found: Cluster) -> Verdict:
     exceeds = [Exceeded(figure=key, value=value, limit=most) for key, value, most in judged if value > most + 1e-9]  # type: ignore[typeddict-item]
     failover = found["failover"]
     survives = failover["survives"] if failover else True
-    met = False if exceeds or survives is False else True if judged and survives else None
+    stays_whole = not failover or failover["reason"] != "no-space"
+    met = False if exceeds or survives is False else True if judged and survives and stays_whole else None
     return {"met": met, "text": _text(name, found, exceeds, judged=bool(judged)), "exceeds": exceeds}
 
 

@@ -2,7 +2,8 @@
 
 A cluster tolerates a failure if four conditions hold. The data of every VM stays readable and writable. HA restarts the
 VMs of the failed hosts. A host has enough unreserved capacity for each reservation. Each VM fits on a host within the
-limits (`restart.py`). If a fact is unknown or a guess, the verdict is unknown.
+limits (`restart.py`). The verdict also names pools that stay degraded then, because their devices have no space to
+recover. If a fact is unknown or a guess, the verdict is unknown.
 """
 
 from __future__ import annotations
@@ -35,15 +36,16 @@ from hypertwin.plan.placement.failures import (
 )
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, problem
 from hypertwin.plan.placement.restart import Restarts
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Scenario, space
 
 ORDER: tuple[ReasonCode, ...] = (
     *("no-data", "no-writes", "nobody-restarts", "no-power-on", "no-host"),
+    "no-space",
     *("ha-not-known", "demand-not-known", "hosts-guessed", "not-proven"),
 )
 """Reasons, most severe first."""
 NOT_SURVIVED = frozenset(ORDER[:5])
-"""Codes that mean that a failure is not tolerated. Other codes mean unknown."""
+"""Codes that mean that a failure is not tolerated. Other codes except `no-space` mean unknown."""
 NOT_KNOWN: Mapping[ReasonCode, str] = {
     "ha-not-known": "HA is unknown (ha.policy)",
     "demand-not-known": "CPU demand is unknown",
@@ -128,6 +130,7 @@ def _judged(
     keys = [vm.name for vm in made.vms]
     label = dict(zip(keys, names, strict=True))
     reserved = admission.reserved(state, scenario)
+    full = {name for name, room in space.rooms(scenario).items() if room.lacks_space}
     outcomes = restarts.all(place, [each for _, each in failures], exact=exact)
     for (name, failed), first in zip(failures, outcomes, strict=True):
         nodes = nodes_of(scenario, made, name, failed)
@@ -174,6 +177,9 @@ def _judged(
         if guessed and waits:
             add("hosts-guessed", f"the host of {count(len(guessed), 'VM')} is a guess")
         codes = {reason["code"] for reason in reasons}
+        degraded = [pool for pool, fate in pools.items() if fate["state"] == "degraded" and pool in full]
+        if degraded:
+            add("no-space", f"{some(degraded)} stays degraded: its devices have no space to recover")
         yield (
             name,
             {
@@ -278,6 +284,8 @@ def _text(
     lost = {key: each for key, each in found.items() if each["survives"] is False}
     open_ = {key: each for key, each in found.items() if each["survives"] is None}
     total = count(len(found), "host failure")
+    all_reasons = [reason for each in found.values() for reason in each["reasons"]]
+    full = "".join(f" {text}." for text in sorted({each["text"] for each in all_reasons if each["code"] == "no-space"}))
     if lost:
         worst = min(lost, key=lambda key: (ORDER.index(lost[key]["reasons"][0]["code"]), key))
         why = next(each for each in lost[worst]["reasons"] if each["code"] in NOT_SURVIVED)["text"]
@@ -286,19 +294,19 @@ def _text(
         first = f"{name} survives {survived} of {total}. If {worst} {fails}"
         if not survived:
             first = f"{name} cannot tolerate a host failure: if {worst} {fails}"
-        codes = {reason["code"] for each in found.values() for reason in each["reasons"]}
+        codes = {reason["code"] for reason in all_reasons}
         unsaid = "".join(f" {text}." for code, text in NOT_KNOWN.items() if code in codes)
-        return f"{first}, {why}.{unsaid}"
+        return f"{first}, {why}.{unsaid}{full}"
     if open_:
-        reasons = [reason for each in open_.values() for reason in each["reasons"]]
+        reasons = [reason for each in open_.values() for reason in each["reasons"] if reason["code"] != "no-space"]
         told = list(dict.fromkeys(each["text"] for each in sorted(reasons, key=lambda each: ORDER.index(each["code"]))))
         rest = (
             "each VM has a host" if not any(each["code"] == "not-proven" for each in reasons) else "most VMs have one"
         )
-        return f"Failover of {name} is unknown: {some(told)}. If VMs are restarted, {rest}."
+        return f"Failover of {name} is unknown: {some(told)}. If VMs are restarted, {rest}.{full}"
     by = {"fdm": "vSphere HA", "proxmox": "Proxmox HA", "masakari": "Masakari"}.get(restarted_by or "", "")
     text = f"{name} survives {'every' if len(found) == 1 else f'all {len(found)}'} host failure{'s' * (len(found) > 1)}"
-    return f"{text}{f': {by} restarts every VM' if by else ''}.{_next(found)}"
+    return f"{text}{f': {by} restarts every VM' if by else ''}.{_next(found)}{full}"
 
 
 def _next(found: Mapping[str, HostFailure]) -> str:
