@@ -283,3 +283,16 @@ def test_a_pool_without_space_to_recover_is_told_and_not_green() -> None:
         assert reasons == ({"no-space"} if told else set())
         for view in (capacity_page.view(capacity), placement_page.view(survive.to_dict())):
             assert view["answer"]["tone"] == tone
+
+
+@pytest.mark.parametrize(
+    ("redundancy", "told"),
+    [
+        ("replicas-2:1", " s is then degraded, and the next failed node makes data unreadable."),
+        ("replicas-3:2", " s is then degraded, and the next failed node stops writes."),
+        ("replicas-3:1", ""),
+    ],
+)
+def test_the_verdict_says_what_the_next_failed_node_does_to_a_degraded_pool(redundancy: str, told: str) -> None:
+    found = hypertwin.capacity(pooled(redundancy=redundancy, stored="1 TB"))["clusters"]["default"]["failover"]
+    assert found["text"] == f"default survives all 4 host failures: Proxmox HA restarts every VM.{told}"

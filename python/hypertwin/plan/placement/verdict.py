@@ -177,9 +177,8 @@ def _judged(
         if guessed and waits:
             add("hosts-guessed", f"the host of {count(len(guessed), 'VM')} is a guess")
         codes = {reason["code"] for reason in reasons}
-        degraded = [pool for pool, fate in pools.items() if fate["state"] == "degraded" and pool in full]
-        if degraded:
-            add("no-space", f"{some(degraded)} stays degraded: its devices have no space to recover")
+        for pool in sorted(full & {pool for pool, fate in pools.items() if fate["state"] == "degraded"}):
+            add("no-space", f"{pool} stays degraded: its devices have no space to recover")
         yield (
             name,
             {
@@ -311,12 +310,19 @@ def _text(
 
 def _next(found: Mapping[str, HostFailure]) -> str:
     """Return the effect of the next failure on pools that are degraded by then."""
-    stopped = sorted(
-        {
-            pool
-            for each in found.values()
-            for pool, fate in each["pools"].items()
-            if fate["state"] == "degraded" and fate["next"] in ("no-writes", "no-data")
-        }
+    degraded = [
+        (pool, fate["next"])
+        for each in found.values()
+        for pool, fate in each["pools"].items()
+        if fate["state"] == "degraded"
+    ]
+    without_data = {pool for pool, then in degraded if then == "no-data"}
+    without_writes = {pool for pool, then in degraded if then == "no-writes"} - without_data
+    return "".join(
+        f" {some(sorted(pools))} {'is' if len(pools) == 1 else 'are'} then degraded, and {effect}."
+        for pools, effect in (
+            (without_data, "the next failed node makes data unreadable"),
+            (without_writes, "the next failed node stops writes"),
+        )
+        if pools
     )
-    return f" {some(stopped)} is then degraded, and the next failed node stops its writes." if stopped else ""
