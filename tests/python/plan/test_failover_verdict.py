@@ -296,3 +296,23 @@ def test_a_pool_without_space_to_recover_is_told_and_not_green() -> None:
 def test_the_verdict_says_what_the_next_failed_node_does_to_a_degraded_pool(redundancy: str, told: str) -> None:
     found = hypertwin.capacity(pooled(redundancy=redundancy, stored="1 TB"))["clusters"]["default"]["failover"]
     assert found["text"] == f"default survives all 4 host failures: Proxmox HA restarts every VM.{told}"
+
+
+def test_reservations_are_no_reason_where_no_remaining_host_could_ever_run_a_vm() -> None:
+    hosts = {"big": host(cores=20, memory=512), "s": host(cores=10, memory=256, count=2)}  # two threads a core
+    vms = {"huge": vm("big", 300), "wide": vm("big", 30, vcpus=24), "app": vm("s-1", 32)}
+    ha = {"default": {"ha": {"enabled": True, "policy": "fdm"}}}
+    found = hypertwin.plan_survive(made(hosts, vms, clusters=ha)).to_dict()["failover"]
+    assert found is not None
+    assert [reason["code"] for reason in found["failures"]["big"]["reasons"]] == ["no-host"]
+    assert found["text"] == (
+        "default survives 2 of 3 host failures. If big fails, huge, wide cannot restart: huge is short of a host with"
+        " 300.0 GiB of memory."
+    )
+    alone = hypertwin.plan_survive(made(hosts, {"wide": vms["wide"]}, clusters=ha)).to_dict()["failover"]
+    assert alone is not None
+    assert alone["text"].endswith("If big fails, wide cannot restart: short of a host with 24 logical CPUs.")
+    every = hypertwin.plan_survive(made(hosts, vms, clusters=ha), failures=3).to_dict()["failover"]
+    assert every is not None
+    (reason,) = every["failures"]["big + s-1 + s-2"]["reasons"]
+    assert reason["text"].endswith("app is short of a host: all have failed")

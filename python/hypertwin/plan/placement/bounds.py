@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
+from hypertwin.plan.placement.lacking import unfit
 from hypertwin.plan.placement.problem import SLACK, Bools, Floats, Ints, part
 from hypertwin.plan.placement.task import Task
 
@@ -23,7 +24,7 @@ Bound = tuple[float, str]
 
 def impossible(task: Task) -> str | None:
     """Return the reason why no placement exists, if counting proves it, otherwise None."""
-    found = _rules_contradict(task) or _one_is_too_large(task)
+    found = _no_host_is_allowed(task) or _one_is_too_large(task)
     if found is not None:
         return found
     level, why = fullest(task)
@@ -39,12 +40,16 @@ def fullest(task: Task) -> Bound:
     return max((_volume(task), _largest(task), _hole(task)), key=lambda each: each[0])
 
 
-def _rules_contradict(task: Task) -> str | None:
+def _no_host_is_allowed(task: Task) -> str | None:
     units, problem = task.units, task.problem
     if units.contradictions:
         return f"rule {units.contradictions[0]} separates VMs that other rules keep together"
     stuck = np.flatnonzero(~units.allowed.any(axis=1))
     if len(stuck):
+        for vm in units.vms[stuck[0]].tolist():
+            if not problem.fits[vm].any():
+                needed = unfit(problem, problem.vms[vm], np.ones(len(problem.hosts), bool))
+                return f"{problem.vms[vm].name} needs {needed}"
         names = [problem.vms[vm].name for vm in units.vms[stuck[0]]]
         return f"rules leave no host for {' and '.join(names[:3])}"
     return None

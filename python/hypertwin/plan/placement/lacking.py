@@ -40,7 +40,7 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
         return Shortage("another host" if len(left) == 1 else "a host: all have failed", ("hosts",))
     fits = problem.fits[vm] & left
     if not fits.any():
-        return Shortage(_unfit(problem, problem.vms[vm], left), ("hosts",))
+        return Shortage(unfit(problem, problem.vms[vm], left), ("hosts",))
     open_ = ruled.open_to(vm, now, failed) & fits
     if not open_.any():
         names = _in_the_way(problem, ruled, vm, now, fits)
@@ -107,7 +107,7 @@ def _within_noise(problem: Problem, host: int, short: Floats) -> str:
     return f" (under {100 * NOISE:g}% of its CPU: within the error of any demand)" if small else ""
 
 
-def _unfit(problem: Problem, vm: Vm, left: Bools) -> str:
+def unfit(problem: Problem, vm: Vm, left: Bools) -> str:
     """Return the reason why no remaining host fits a VM."""
     hosts = [problem.hosts[host] for host in np.flatnonzero(left)]
     if all(host.threads < vm.vcpus for host in hosts):

@@ -142,7 +142,10 @@ def _judged(
             readable[lost] = NOWHERE
             outcome = restarts.after(readable, failed, exact=exact)
         waits = [vm for vm in np.flatnonzero(np.isin(place, failed)).tolist() if made.restarts[vm]]
-        refused = admission.not_started(state, scenario, nodes, reserved) if waits else []
+        unfit = {keys[vm] for vm in waits if not np.delete(made.fits[vm], failed).any()}
+        not_started = admission.not_started(state, scenario, nodes, reserved) if waits else []
+        refused = [vm for vm in not_started if vm not in unfit]  # no host could run the others without reservations
+        sure = [each for each in outcome.cannot_restart if outcome.proven or keys[each[0]] in unfit]
         reasons: list[Reason] = []
 
         def add(code: ReasonCode, text: str, vms: Sequence[str] = (), reasons: list[Reason] = reasons) -> None:
@@ -161,13 +164,12 @@ def _judged(
                 f"no host has enough unreserved capacity to power on {_vms([label[vm] for vm in refused])}",
                 refused,
             )
-        if outcome.cannot_restart and outcome.proven:
-            short = [vm for vm, _ in outcome.cannot_restart]
-            example = f"short of {outcome.cannot_restart[0][1]}"
-            example = example if len(short) == 1 else f"{names[short[0]]} is {example}"
+        if sure:
+            short = [vm for vm, _ in sure]
+            example = f"{'' if len(short) == 1 else f'{names[short[0]]} is '}short of {sure[0][1]}"
             text = f"{_vms([names[vm] for vm in short])} cannot restart: {example}"
             add("no-host", text, [keys[vm] for vm in short])
-        elif outcome.cannot_restart:
+        if len(sure) < len(outcome.cannot_restart):
             add("not-proven", "no restart of all VMs was found or ruled out")
         if waits and state.cluster.ha is not False and not _ha(scenario, state.cluster).get("policy"):
             add("ha-not-known", "HA is unknown (ha.policy)")

@@ -62,6 +62,18 @@ def test_loads_are_sums_of_whole_sizes() -> None:
     )
 
 
+def test_a_vm_larger_than_every_host_is_no_matter_of_rules() -> None:
+    def why(asked: AskedVm, *rules: RuleMade) -> str | None:
+        given = cluster([100, 50], {"v": (0, 5)}, *rules)
+        return bounds.impossible(Task(with_new(given, {"new": asked}), (), stay=True))
+
+    assert why(AskedVm(2, 101 * GIB, 100.0)) == "new needs a host with 101.0 GiB of memory"
+    assert why(AskedVm(201, GIB, 100.0)) == "new needs a host with 201 logical CPUs"
+    assert why(AskedVm(2, 95 * GIB, 100.0)) == "new is larger than the limit of every host"
+    nowhere = RuleMade("away", "not-on", (0,), (0, 1), mandatory=True)
+    assert why(AskedVm(2, GIB, 100.0), nowhere) == "rules leave no host for v"
+
+
 def test_vms_that_stay_apart_after_a_failure_need_a_host_more_than_they_are() -> None:
     vms = {f"v{number}": (number, 1) for number in range(3)}
     given = cluster([100] * 6, vms, RuleMade("apart", "keep-apart", (0, 1, 2), mandatory=True))

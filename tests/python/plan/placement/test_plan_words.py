@@ -88,7 +88,7 @@ def test_a_failure_that_is_not_survived_already_is_told_at_once() -> None:
 def test_that_no_host_is_left_is_a_verdict_and_what_was_looked_at_is_said() -> None:
     small = hypertwin.plan_survive(cluster({"a": vm("h1", 10)}), failures=3).document
     assert not small["feasible"]
-    assert "If h1 + h2 + h3 fail, no host has enough unreserved capacity to power on a." in shown.answer(small)
+    assert "If h1 + h2 + h3 fail, a cannot restart: short of a host: all have failed." in shown.answer(small)
     five = cluster({"a": vm("h1", 10)}, hosts={f"h{number}": host() for number in range(1, 6)})
     notes = hypertwin.plan_survive(five, failures=3).document["notes"]
     assert any("every host alone and every 3 together" in note for note in notes)
