@@ -257,7 +257,7 @@ def _lost(found: Plan) -> list[tuple[str, Certificate]]:
 
 def _changes(found: Plan) -> bool:
     """True if hosts differ before and after the plan."""
-    return found["command"] != "survive" and found["feasible"]
+    return found["command"] != "survive" and (found["feasible"] or bool(found["moves"]))
 
 
 def _states(found: Plan) -> list[tuple[str, Verified]]:

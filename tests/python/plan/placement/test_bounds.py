@@ -58,6 +58,11 @@ def test_loads_are_sums_of_whole_sizes() -> None:
     assert bounds.hosts(Task(small, each(small)))[0] == 6.0
     full = cluster([20] * 4, {f"v{number}": (number % 4, 5) for number in range(10)})
     assert bounds.impossible(Task(full, each(full))) == (
+        "if h0 fails, the other hosts would need 92.59% of their memory limit, but VMs cannot be split between hosts"
+    )
+    # five VMs of 16 GiB fill 80 of 86.4 GiB, of which two hosts have 172.8
+    over = cluster([96] * 3, {f"v{number}": (number % 3, 16) for number in range(12)})
+    assert bounds.impossible(Task(over, each(over))) == (
         "if h0 fails, the other hosts would need 111.1% of their memory limit"
     )
 

@@ -75,6 +75,8 @@ def test_new_vms_that_have_no_host_are_named_with_what_they_lack() -> None:
         "1 of 2 new VMs placed. No more can be placed (proven). new-1 is short of 10.0 GiB of memory on h2."
     )
     assert all("a with" not in remedy["text"] for remedy in found["fixes"])
+    # the hosts are those with the VM that was placed
+    assert "1 → 2" in terminal(found)
 
 
 def test_a_failure_that_is_not_survived_already_is_told_at_once() -> None:
