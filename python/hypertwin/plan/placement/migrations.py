@@ -118,8 +118,8 @@ class Migrations:
         vcpus = float(self.problem.vms[vm].vcpus)
         if "cpu" not in self.problem.resources:
             return vcpus
-        mhz = self.problem.sizes[vm, self.problem.resources.index("cpu")]
-        return min(vcpus, float(mhz) * 1e6 / self.problem.hosts[source].clock_hz)
+        mhz, host = self.problem.sizes[vm, self.problem.resources.index("cpu")], self.problem.hosts[source]
+        return min(vcpus, float(mhz) * 1e6 / (host.clock_hz * host.work_per_cycle))
 
 
 @dataclass(eq=False)
