@@ -12,6 +12,7 @@ ReasonCode = Literal[
     "no-host",
     "no-space",
     "ha-not-known",
+    "quorum-not-known",
     "demand-not-known",
     "hosts-guessed",
     "not-proven",
@@ -19,8 +20,9 @@ ReasonCode = Literal[
 """Reasons why a failure is not tolerated (the first five), leaves a pool degraded (`no-space`), or is unknown.
 
 In order: data of a pool cannot be read. Data cannot be written. HA is off. No host can meet a reservation. No host has
-headroom for the demand within the limits. A pool has no space to recover. The HA type is unknown. A demand is unknown.
-The hosts of VMs are a guess. Neither a placement of all VMs nor a proof against one was found.
+headroom for the demand within the limits. A pool has no space to recover. The HA type is unknown. Proxmox HA needs a
+further vote. A demand is unknown. The hosts of VMs are a guess. Neither a placement of all VMs nor a proof against one
+was found.
 """
 
 PoolState = Literal["whole", "degraded", "no-writes", "no-data"]

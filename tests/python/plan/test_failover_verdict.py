@@ -131,7 +131,7 @@ def test_nothing_that_is_not_known_is_survived() -> None:
         return hypertwin.capacity(made(three, {**vms, **more.pop("vms", {})}, **more))["clusters"]["default"]
 
     assert judged(**ha)["failover"]["survives"] is True
-    assert judged(**ha)["ha"]["host_failures_tolerated"] == 2
+    assert judged(**ha)["ha"]["host_failures_tolerated"] == 1
     unsaid = judged()
     assert (unsaid["failover"]["survives"], unsaid["failover"]["reason"]) == (None, "ha-not-known")
     assert unsaid["ha"]["host_failures_tolerated"] is None
@@ -316,3 +316,21 @@ def test_reservations_are_no_reason_where_no_remaining_host_could_ever_run_a_vm(
     assert every is not None
     (reason,) = every["failures"]["big + s-1 + s-2"]["reasons"]
     assert reason["text"].endswith("app is short of a host: all have failed")
+
+
+@pytest.mark.parametrize(
+    ("policy", "hosts", "fail", "survives"),
+    [
+        ("proxmox", 2, 1, None),
+        ("proxmox", 3, 1, True),
+        ("proxmox", 4, 2, None),
+        ("proxmox", 5, 2, True),
+        ("fdm", 2, 1, True),
+    ],
+)
+def test_proxmox_restarts_nothing_without_a_quorum(policy: str, hosts: int, fail: int, survives: bool | None):
+    there = made({"h": host(count=hosts)}, {"v": vm("h-1", 4)}, clusters={"default": {"ha": {"policy": policy}}})
+    found = of_cluster(there, there.inventory.clusters[0], Limits(failures=fail))
+    assert found is not None
+    assert found["survives"] is survives
+    assert ("unless there is a QDevice" in found["text"]) == (survives is None)

@@ -41,13 +41,14 @@ from hypertwin.scenario import Scenario, space
 ORDER: tuple[ReasonCode, ...] = (
     *("no-data", "no-writes", "nobody-restarts", "no-power-on", "no-host"),
     "no-space",
-    *("ha-not-known", "demand-not-known", "hosts-guessed", "not-proven"),
+    *("ha-not-known", "quorum-not-known", "demand-not-known", "hosts-guessed", "not-proven"),
 )
 """Reasons, most severe first."""
 NOT_SURVIVED = frozenset(ORDER[:5])
 """Codes that mean that a failure is not tolerated. Other codes except `no-space` mean unknown."""
 NOT_KNOWN: Mapping[ReasonCode, str] = {
     "ha-not-known": "HA is unknown (ha.policy)",
+    "quorum-not-known": "Proxmox HA has no quorum after some failures, unless there is a QDevice",
     "demand-not-known": "CPU demand is unknown",
 }
 """Texts about unknown facts, by code."""
@@ -171,13 +172,9 @@ def _judged(
             add("no-host", text, [keys[vm] for vm in short])
         if len(sure) < len(outcome.cannot_restart):
             add("not-proven", "no restart of all VMs was found or ruled out")
-        if waits and state.cluster.ha is not False and not _ha(scenario, state.cluster).get("policy"):
-            add("ha-not-known", "HA is unknown (ha.policy)")
-        if waits and made.not_known:
-            add("demand-not-known", "CPU demand is unknown")
-        guessed = [vm.name for vm in made.vms if vm.host_is_guess]
-        if guessed and waits:
-            add("hosts-guessed", f"the host of {count(len(guessed), 'VM')} is a guess")
+        if waits:
+            for code, text in _not_known(scenario, made, len(made.hosts) - len(failed)):
+                add(code, text)
         codes = {reason["code"] for reason in reasons}
         for pool in sorted(full & {pool for pool, fate in pools.items() if fate["state"] == "degraded"}):
             add("no-space", f"{pool} stays degraded: its devices have no space to recover")
@@ -191,6 +188,21 @@ def _judged(
                 "pools": pools,
             },
         )
+
+
+def _not_known(scenario: Scenario, made: Problem, left: int) -> Iterator[tuple[ReasonCode, str]]:
+    """Yield what is not known of restarts on the hosts that are left."""
+    cluster = scenario.inventory.cluster[made.cluster]
+    policy = _ha(scenario, cluster).get("policy")
+    if cluster.ha is not False and not policy:
+        yield "ha-not-known", "HA is unknown (ha.policy)"
+    if policy == "proxmox" and 0 < 2 * left <= len(made.hosts):
+        yield "quorum-not-known", "Proxmox HA has no quorum, unless there is a QDevice"
+    if made.not_known:
+        yield "demand-not-known", "CPU demand is unknown"
+    guessed = [vm.name for vm in made.vms if vm.host_is_guess]
+    if guessed:
+        yield "hosts-guessed", f"the host of {count(len(guessed), 'VM')} is a guess"
 
 
 def _vms(names: Sequence[str]) -> str:
