@@ -13,6 +13,7 @@ ReasonCode: TypeAlias = Literal[
     "no-host",
     "no-space",
     "ha-not-known",
+    "quorum-not-known",
     "demand-not-known",
     "hosts-guessed",
     "not-proven",
