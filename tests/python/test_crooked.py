@@ -79,7 +79,9 @@ def test_migrations_of_one_host_share_its_link() -> None:
     both = [(vm["fixed"], host["many-1"], host["one"]), (vm["beside"], host["many-1"], host["two"])]
     # 10 Gb/s for both, 3 s before and 0.4 s after
     found = Migrations(of, made).seconds(both)
-    assert found == pytest.approx([3.4 + gib * GIB / (1.25e9 / 2) for gib in (6, 9)])
+    # the second has the link for itself once the first, of 6 GiB, has ended
+    shared = 6 * GIB / (1.25e9 / 2)
+    assert found == pytest.approx([3.4 + shared, 3.4 + shared + 3 * GIB / 1.25e9])
     assert Migrations(of, made).seconds(both[1:]) == pytest.approx([3.4 + 9 * GIB / 1.25e9])
 
 

@@ -161,6 +161,14 @@ def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
     return found
 
 
+def without_hosts(scenario: Scenario, name: str, room: Room, many: int) -> Room:
+    """Return a pool in which this many hosts are lost."""
+    left = room.domains
+    for _ in range(many):
+        left = _without_a_host(_pools(scenario)[name], left)
+    return replace(room, left=left)
+
+
 def recovery_stops(kind: str, full: float) -> float:
     """Return the fraction of a device up to which lost data are recovered on it."""
     return max(full, BACKFILLFULL) if kind == "ceph" else 1.0

@@ -334,3 +334,44 @@ def test_proxmox_restarts_nothing_without_a_quorum(policy: str, hosts: int, fail
     assert found is not None
     assert found["survives"] is survives
     assert ("unless there is a QDevice" in found["text"]) == (survives is None)
+
+
+def test_quorum_is_not_told_of_where_ha_is_off() -> None:
+    off = {"default": {"ha": {"enabled": False, "policy": "proxmox"}}}
+    there = made({"h": host(count=2)}, {"v": vm("h-1", 4)}, clusters=off)
+    found = of_cluster(there, there.inventory.clusters[0], Limits(failures=1))
+    assert found is not None
+    assert "QDevice" not in found["text"]
+
+
+@pytest.mark.parametrize(("stored", "fail", "is_full"), [("5.4 TB", 1, False), ("5.4 TB", 2, True), ("3 TB", 2, False)])
+def test_each_failure_has_the_space_that_its_hosts_leave(stored: str, fail: int, is_full: bool) -> None:
+    devices = {"kind": "nvme", "per_node": 4, "capacity": "1 TB"}
+    pool = {"kind": "ceph", "nodes": "h", "devices": devices, "redundancy": "replicas-3:1", "stored": stored}
+    network = {"network": {"ports": 2, "bandwidth": "1.18 GB/s"}, "hypervisor": "linux-6.12"}
+    there = made(
+        {"h": host(count=6, **network)},
+        {"v": vm("h-1", 4, storage="s", vdisks=1, workload="io")},
+        storage={"s": pool},
+        workloads={"io": {"arrivals": {"io": {"outstanding": 1}}, "cpu": {"mean": "5 us"}, "working_set": "1 GB"}},
+        clusters={"default": {"ha": {"policy": "fdm"}}},
+    )
+    found = of_cluster(there, there.inventory.clusters[0], Limits(failures=fail))
+    assert found is not None
+    assert found["survives"] is True
+    assert (found["reason"] == "no-space") == is_full
+
+
+def test_a_reservation_is_in_mhz_of_the_host() -> None:
+    for work in (0.5, 1, 2):
+        hosts = {"f": host(cores=10, count=2, work_per_cycle=work)}
+        vms = {f"{at}": vm(f"f-{at}", 4, 300, reservation="1.8 GHz", count=3) for at in (1, 2)}
+        vms = {f"v{name}": each for name, each in vms.items()}
+        answer = hypertwin.plan_evacuate(made(hosts, vms), host="f-1", failures=0)
+        assert answer["feasible"] is False, f"10.8 GHz are reserved, and a host has 10 GHz: {work}"
+
+
+def test_demand_is_in_ghz_of_the_hosts_beside_it() -> None:
+    hosts = {"f": host(cores=10, count=2, work_per_cycle=2)}
+    found = hypertwin.capacity(made(hosts, {"v": vm("f-1", 4, 1000, count=6)}))["clusters"]["default"]
+    assert (found["cpu_ghz"], found["cpu_demand_ghz"]) == (20, pytest.approx(6))

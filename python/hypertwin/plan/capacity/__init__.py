@@ -155,6 +155,8 @@ def _figures(
     corrected = any(state.limits.speed != 1 for state in states)
     consumed, active = (_sum(states, each) for each in ("memory_consumed", "memory_active"))
     cpu = _sum(states, "cpu")
+    clocks = sum(map(capacity_mhz, hosts))
+    work = sum(capacity_mhz(host) * host.work_per_cycle for host in hosts)
     return {
         "hosts": len(hosts),
         "sockets": sum(host.processors for host in hosts),
@@ -166,8 +168,8 @@ def _figures(
         "vcpu_per_core_after_failure": _usage(survivors, "vcpu_ratio", degraded=True, speed=False),
         "vcpu_per_core_corrected": _usage(states, "vcpu_ratio") if corrected else None,
         "vcpu_per_core_corrected_after_failure": _usage(survivors, "vcpu_ratio", degraded=True) if corrected else None,
-        "cpu_ghz": sum(map(capacity_mhz, hosts)) / 1000,
-        "cpu_demand_ghz": None if cpu is None else cpu / 1000,
+        "cpu_ghz": clocks / 1000,
+        "cpu_demand_ghz": None if cpu is None or not work else cpu * clocks / work / 1000,
         "cpu_usage_pct": _percent(_usage(states, "cpu")),
         "cpu_usage_after_failure_pct": _percent(_usage(survivors, "cpu", degraded=True)),
         "memory_gib": sum(host.memory_bytes for host in hosts) / GIB,

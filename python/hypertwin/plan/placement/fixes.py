@@ -244,7 +244,7 @@ def _larger(
             if resource == "memory":
                 gib = max(gib, lacks / part / GIB)
             elif resource == "cpu":
-                cores = max(cores, lacks / part / (one.clock_hz / 1e6))
+                cores = max(cores, lacks / part / (one.clock_hz * one.work_per_cycle / 1e6))
             else:
                 cores = max(cores, lacks / part)
     memory = [0, 0, 0] if not gib else [step for step in STEPS_GIB if step >= gib][:3]

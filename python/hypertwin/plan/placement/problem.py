@@ -222,7 +222,9 @@ def problem(
     if cpu is None:
         notes.append("CPU demand is unknown, so CPU limits nothing: import telemetry, or set vms.NAME.measured.")
     else:
-        columns.append(("cpu", {vm.name: max(cpu[vm.name], vm.reservation_hz / 1e6) for vm in vms}))
+        # a reservation is in MHz of the host: on hosts that differ, of the one that does most with it
+        work = max(host.work_per_cycle for host in hosts) / 1e6
+        columns.append(("cpu", {vm.name: max(cpu[vm.name], vm.reservation_hz * work) for vm in vms}))
     columns.append(("memory", _memory(state, vms, memory, notes)))
     if limits.vcpu_ratio is not None:
         columns.append(("vcpu_ratio", state.used["vcpu_ratio"]))

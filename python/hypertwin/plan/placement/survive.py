@@ -203,7 +203,8 @@ def _writes_stop(problem: Problem, scenario: Scenario, pool: Pool, failures: Fai
     hosts = [host.name for host in problem.hosts]
     gone = [[number[hosts[host]] for host in failed if hosts[host] in number] for _, failed in failures]
     losses = [(domains_lost(scenario, pool, each), each) for each in gone if each]
-    readable = min((each.failures_tolerated for each in those.values()), default=0)
-    return bool(those) and any(
-        lost <= readable and stops_writes(pool, those.values(), lost, each) for lost, each in losses
+    return any(
+        lost <= each.failures_tolerated and stops_writes(pool, [each], lost, nodes)
+        for each in those.values()
+        for lost, nodes in losses
     )

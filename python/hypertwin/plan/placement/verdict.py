@@ -131,7 +131,7 @@ def _judged(
     keys = [vm.name for vm in made.vms]
     label = dict(zip(keys, names, strict=True))
     reserved = admission.reserved(state, scenario)
-    full = {name for name, room in space.rooms(scenario).items() if room.lacks_space}
+    rooms = space.rooms(scenario)
     outcomes = restarts.all(place, [each for _, each in failures], exact=exact)
     for (name, failed), first in zip(failures, outcomes, strict=True):
         nodes = nodes_of(scenario, made, name, failed)
@@ -176,8 +176,10 @@ def _judged(
             for code, text in _not_known(scenario, made, len(made.hosts) - len(failed)):
                 add(code, text)
         codes = {reason["code"] for reason in reasons}
-        for pool in sorted(full & {pool for pool, fate in pools.items() if fate["state"] == "degraded"}):
-            add("no-space", f"{pool} stays degraded: its devices have no space to recover")
+        for pool in sorted(pool for pool, fate in pools.items() if fate["state"] == "degraded"):
+            gone = len(nodes.intersection(scenario.inventory.pool[pool].hosts))
+            if space.without_hosts(scenario, pool, rooms[pool], gone).lacks_space:
+                add("no-space", f"{pool} stays degraded: its devices have no space to recover")
         yield (
             name,
             {
@@ -196,7 +198,7 @@ def _not_known(scenario: Scenario, made: Problem, left: int) -> Iterator[tuple[R
     policy = _ha(scenario, cluster).get("policy")
     if cluster.ha is not False and not policy:
         yield "ha-not-known", "HA is unknown (ha.policy)"
-    if policy == "proxmox" and 0 < 2 * left <= len(made.hosts):
+    if cluster.ha is not False and policy == "proxmox" and 0 < 2 * left <= len(made.hosts):
         yield "quorum-not-known", "Proxmox HA has no quorum, unless there is a QDevice"
     if made.not_known:
         yield "demand-not-known", "CPU demand is unknown"

@@ -133,9 +133,10 @@ def _with_cpu(
         key: getattr(made, key)[:, rest] for key in ("sizes", "capacity", "rooms", "failover")
     }
     if demand is not None:
-        mhz = [max(demand[vm.name], vm.reservation_hz / 1e6) for vm in made.vms]
         speed = np.array([speeds.get(host.group, 1.0) for host in made.hosts], float)
-        whole = speed * np.array([host.work_per_cycle * capacity_mhz(host) for host in made.hosts], float)
+        work = speed * np.array([host.work_per_cycle for host in made.hosts], float)
+        mhz = [max(demand[vm.name], vm.reservation_hz / 1e6 * work.max(initial=0.0)) for vm in made.vms]
+        whole = work * np.array([capacity_mhz(host) for host in made.hosts], float)
         room = np.maximum(0.0, limits.cpu * whole - fixed * speed)
         of_vms: Sequence[Floats] = (np.array(mhz, float), whole, room, room)
         for (key, column), first in zip(columns.items(), of_vms, strict=True):

@@ -130,6 +130,16 @@ def test_data_that_cannot_be_written_are_said():
     assert "storage" not in two.binding_constraints
 
 
+def test_weaker_data_beside_them_do_not_hide_writes_that_stop():
+    both = {"redundancy": "replicas-3:2", "policies": {"two": {"redundancy": "replicas-2"}}}
+    text = pooled(**both).as_written()
+    text["vms"]["more"] = {**text["vms"]["db"], "count": 1, "policy": "two"}
+    made = scenario.load(text)
+    problem = cases.of(made)
+    notes = survive(problem, made, problem.at, failures_of(made, problem, 2)).notes
+    assert f"Some failures leave pool mesh {TOO_FEW} for writes: its VMs wait for the repair." in notes
+
+
 def test_a_vm_without_its_data_is_down_wherever_it_runs():
     made = pooled(on="zother")
     problem = cases.of(made)
