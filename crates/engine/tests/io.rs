@@ -51,6 +51,29 @@ fn run(host: Value, array: Value, workload: Value, more: Value) -> PointReport {
     support::report(&build(host, array, workload, more, "2 s", "500 ms"), 2)
 }
 
+/// Each of the outstanding I/Os is waited for at any time, whatever limits: the disks, the controller, or the worker.
+#[test]
+fn iops_times_latency_of_a_generator_is_its_depth() {
+    for (outstanding, workers, cpu_us, latency) in [(1, 1, 2, "90 us"), (7, 2, 30, "1 ms"), (64, 1, 20, "0 us")] {
+        let load = generator(
+            outstanding,
+            json!({"cpu": {"mean": format!("{cpu_us} us"), "cv": 1}, "read_pct": 70,
+              "arrivals": {"io": {"workers": workers}}}),
+        );
+        let report = run(fast(), array(json!({"cache": {"latency": latency}})), load, json!({}));
+        let vm = of(&report);
+        let latency_ms = vm.io_latency_ms.as_ref().unwrap().mean.unwrap();
+        let what = format!("{workers} workers and {latency}");
+        assert_near(vm.iops * latency_ms / 1e3, f64::from(outstanding), 2e-3, &what);
+        assert_near(
+            vm.response_ms.mean.unwrap(),
+            latency_ms,
+            1e-6,
+            "a transaction is an I/O",
+        );
+    }
+}
+
 #[test]
 fn a_port_is_an_m_d_1_station() {
     for rate in [3_000.0, 5_000.0, 8_000.0] {

@@ -44,6 +44,14 @@ def test_the_vm_smaller_the_host_larger_one_host_more():
     ]
 
 
+@pytest.mark.parametrize("work", [0.5, 1, 2])
+def test_a_larger_host_has_cores_of_its_own_clock(work: float):
+    hosts = {"h": cases.host(count=2, work_per_cycle=work)}
+    vms = {"a": cases.vm("h-1", 5, 6_000, 8), "b": cases.vm("h-2", 5, 6_000, 8)}
+    larger = [text for kind, text, _ in found(cases.made(hosts, vms)) if kind == "larger-host"]
+    assert larger[0] == "every host +6 cores", "12 GHz need 15 cores within 80%"
+
+
 def test_each_remedy_that_helps_does():
     for seed in range(60):
         made = cases.small(seed)

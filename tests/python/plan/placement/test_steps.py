@@ -285,6 +285,22 @@ def test_moves_of_a_step_take_as_long_as_in_a_simulation(host: Any, vms: dict[st
     assert planned == pytest.approx(simulated, rel=0.04)
 
 
+def test_a_vm_writes_by_the_cpu_time_that_it_was_measured_to_use():
+    work = {"arrivals": {"open": {"rate": "1 /s"}}, "cpu": {"mean": "1 ms"}, "dirty_rate": "1 GB/s"}
+
+    def seconds(work_per_cycle: float) -> float | None:
+        own = {"hypervisor": "esxi-8.0", "migration": {"link": "1 GB/s"}, "work_per_cycle": work_per_cycle}
+        scenario = made({"a": ("1", "40 GiB")}, host=own, work=work)
+        data = scenario.as_written()
+        data["vms"]["a"]["measured"] = {"over": "30 d", "cpu_mhz": 500, "cpu_p95_mhz": 500, "cpu_peak_mhz": 500}
+        scenario = scenarios.load(data)
+        problem = problem_of(scenario)
+        return Migrations(problem, scenario).seconds([(0, 0, 1)])[0]
+
+    assert seconds(2) == pytest.approx(seconds(1))
+    assert seconds(0.5) == pytest.approx(seconds(1))
+
+
 def test_hundreds_of_moves_of_one_step_are_timed_fast():
     hosts = 40
     scenario = made({f"v{each:03}": (str(each % hosts + 1), "4 GiB") for each in range(8 * hosts)}, hosts=hosts)

@@ -372,6 +372,14 @@ def test_an_option_that_a_host_type_lacks_is_a_reason_and_no_error(tmp_path: Pat
     assert esxi["feasible"]
 
 
+def test_a_reservation_is_in_mhz_of_new_hosts_however_much_they_do_with_it(tmp_path: Path) -> None:
+    scenario = cluster(vms=27, mhz=100, memory="1 GiB")
+    scenario["vms"]["web"]["reservation"] = "2 GHz"
+    found = refresh(scenario, types(tmp_path, new={"host": host(cpu_model=NEW)}), failures=0)
+    assert next(each["work_per_cycle"] for each in found["speeds"] if each["host_type"] == "new") > 1.1
+    assert found["candidates"][0]["hosts"] == 2, "54 GHz are reserved, and 80% of a host have 53.8 GHz"
+
+
 def test_a_crooked_estate_counts_each_host_by_its_own_processor(tmp_path: Path) -> None:
     """A MHz of another processor is other work: VMs on it need hosts by its work per cycle."""
     scenario = cluster(hosts=31, vms=300, mhz=2_000, memory="1 GiB", memory_per_node="1 TiB")
