@@ -68,7 +68,7 @@ fn iops_times_latency_of_a_generator_is_its_depth() {
         assert_near(
             vm.response_ms.mean.unwrap(),
             latency_ms,
-            1e-6,
+            1e-4,
             "a transaction is an I/O",
         );
     }
