@@ -406,6 +406,27 @@ fn reads_wait_for_a_flush_of_sata_and_pass_those_of_others() {
     }
 }
 
+/// One thread that reads or writes synchronously: it sleeps deeper during a flush of 2 ms than during a read, and wakes
+/// up in the latency of the I/O that it slept for.
+#[test]
+fn a_wake_up_is_in_the_latency_of_the_io_that_the_thread_slept_for() {
+    let latencies_ms = |read_pct: u32| {
+        let device = flushing(json!({"read_latency": "60 us", "random_write": "100000 /s"}));
+        let more = json!({"hosts": {"h": {"power_policy": "low-power"}}, "run": {"duration": "5 s"}});
+        let load = writes(device, 1, json!({"read_pct": read_pct, "sync_pct": 100}));
+        let mut scenario = scenario(1, merged(&load, more));
+        scenario.workloads.get_mut("w").expect("it is there").wake_up = None;
+        let replication = replications(&scenario, 1).remove(0);
+        let ways = &replication.vms[0].io.as_ref().expect("it has disks").ways;
+        [ways[0].latency_mean_ms, ways[1].latency_mean_ms]
+    };
+    let ([reads_ms, _], [_, writes_ms]) = (latencies_ms(100), latencies_ms(0));
+    let mixed_ms = latencies_ms(50);
+    // QEMU's thread sleeps while the vCPU wakes up, and deeper if that takes longer
+    assert_near(mixed_ms[0], reads_ms, 0.01, "reads beside flushes");
+    assert_near(mixed_ms[1], writes_ms, 0.01, "writes beside reads");
+}
+
 /// One I/O thread of QEMU at 2 GHz: its own 9,900 cycles, and what the host's own disk adds.
 #[test]
 fn a_linux_host_pays_for_its_own_disk() {

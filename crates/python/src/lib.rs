@@ -309,21 +309,6 @@ fn migration_facts(scenario_json: &str) -> PyResult<String> {
     json(&hypertwin_engine::MigrationFacts::of(&parse(scenario_json)?))
 }
 
-/// Seconds of pre-copy, seconds of the last copy and bytes of a live migration of `memory` bytes at a steady rate,
-/// which takes `scan_s` to find its zero pages; `None` if it never ends.
-#[pyfunction]
-fn migration_forecast(
-    memory: f64,
-    scan_s: f64,
-    bytes_per_s: f64,
-    dirty_per_s: f64,
-    written_set: f64,
-    downtime_s: f64,
-) -> Option<(f64, f64, f64)> {
-    let found = hypertwin_engine::forecast(memory, scan_s, bytes_per_s, dirty_per_s, written_set, downtime_s)?;
-    Some((found.pre_copy_s, found.last_copy_s, found.sent))
-}
-
 /// Seed of replication `replication` of a point whose seed is `seed`.
 #[pyfunction]
 fn replication_seed(seed: u64, replication: u64) -> u64 {
@@ -517,7 +502,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
     module.add_function(wrap_pyfunction!(detection_s, module)?)?;
     module.add_function(wrap_pyfunction!(migration_facts, module)?)?;
-    module.add_function(wrap_pyfunction!(migration_forecast, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(transient_s, module)?)?;

@@ -197,8 +197,8 @@ macro_rules! vm_metrics {
                 pub response_count: u64 = "Transactions", "", Total;
                 $($(#[doc = $io_about])+ pub $io: f64 = $io_title, $io_unit, $io_as;)+
                 /// Time from the guest's driver to the interrupt that returns the I/O. For a generator, as fio measures
-                /// it: from when its worker can issue the I/O, with wake-up, waits for a vCPU and CPU work. Only for
-                /// VMs with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three
+                /// it: until its worker issues the next I/O, with wake-up, waits for a vCPU and CPU work. Only for VMs
+                /// with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three
                 /// significant digits (HDR histogram). Means, smallest and largest values are exact.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub io_latency_ms: Option<LatencyReport> = "I/O latency";

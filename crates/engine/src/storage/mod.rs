@@ -248,7 +248,9 @@ impl Storage {
         match shared.requests[id].step {
             Step::Issue => self.path.on_issue(id, shared, clock.now),
             Step::Kick(thread) => self.path.on_kick(id, thread, shared, clock),
-            Step::Route => unreachable!("what goes along its route is not in the calendar"),
+            Step::Route | Step::Heard => {
+                unreachable!("what goes along its route or waits for its worker is not in the calendar")
+            }
             Step::Array => {
                 let array = self.path.array_of(&shared.requests[id]);
                 self.arrays[array].receive(id, shared, clock);
@@ -374,14 +376,15 @@ impl Storage {
     /// The guest's driver takes an I/O.
     #[inline]
     fn submit(&mut self, id: IoId, clock: &mut Clock) {
-        let Shared { requests, replies, .. } = &mut self.shared;
+        let shared = &mut self.shared;
+        let Shared { requests, replies, .. } = shared;
         if requests.len() > MOST_RECORDS {
             replies.push_back(Reply::Overloaded {
                 vm: self.path.vm_of(&requests[id]),
                 in_progress: requests.len(),
             });
         }
-        let parts = self.path.begin(id, clock.now, requests);
+        let parts = self.path.begin(id, shared, clock.now);
         if parts == 1 {
             self.advance(id, clock);
             return;

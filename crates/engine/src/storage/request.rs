@@ -78,6 +78,8 @@ pub enum Step {
     Back(PoolId),
     /// It is back from a swap device.
     Paged,
+    /// It is back, and its worker hears of it when it issues it again: until then it waits for that.
+    Heard,
     /// The pool tries it again, or starts a rebuild or a scrub whose turn has come.
     Retry(PoolId),
 }
@@ -120,7 +122,8 @@ pub struct Io {
     pub next: IoId,
     /// When it joined that queue.
     pub since: Nanos,
-    /// When the guest's driver took it; of a generator, when its worker could issue it.
+    /// When its latency began: when the guest's driver took it; of a generator, when its worker could issue it first, or
+    /// issued it again.
     pub issued: Nanos,
     /// The disk that works on it, now or last.
     pub disk: DiskId,

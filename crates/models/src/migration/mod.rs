@@ -21,5 +21,5 @@ pub mod settings;
 
 pub use convergence::{AutoConverge, SlowDown, post_copy_speed};
 pub use link::{Transfer, cpu_cores, rates};
-pub use pre_copy::{Forecast, PreCopy, forecast};
+pub use pre_copy::PreCopy;
 pub use settings::{Defaults, Settings};

@@ -42,52 +42,52 @@ impl PreCopy {
     }
 }
 
-/// What a migration at a steady rate takes, without fixed costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Forecast {
-    /// Passes while the VM runs.
-    pub passes: u32,
-    /// How long they take.
-    pub pre_copy_s: f64,
-    /// The last copy, while it stands still.
-    pub last_copy_s: f64,
-    /// Bytes in all, the last copy's included.
-    pub sent: f64,
-}
-
-/// What migrating `memory` bytes at `bytes_per_s` takes while the VM writes `dirty_per_s` in a set of `written_set`;
-/// `None` if it never ends. To find the other pages takes `scan_s`.
-pub fn forecast(
-    memory: f64,
-    scan_s: f64,
-    bytes_per_s: f64,
-    dirty_per_s: f64,
-    written_set: f64,
-    downtime_s: f64,
-) -> Option<Forecast> {
-    if dirty_per_s >= bytes_per_s && written_set > bytes_per_s * downtime_s {
-        return None;
-    }
-    let (mut copy, mut pre_copy_s) = (PreCopy::new(memory), 0.0);
-    while !copy.may_switch(bytes_per_s, downtime_s) {
-        let scan_s = if copy.passes == 0 { scan_s } else { 0.0 };
-        let pass_s = scan_s + copy.volume / bytes_per_s;
-        pre_copy_s += pass_s;
-        copy.end_pass(dirty_per_s * pass_s, written_set);
-    }
-    Some(Forecast {
-        passes: copy.passes,
-        pre_copy_s,
-        last_copy_s: copy.volume / bytes_per_s,
-        sent: copy.sent + copy.volume,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const GIB: f64 = (1u64 << 30) as f64;
+
+    /// What a migration at a steady rate takes, without fixed costs.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Forecast {
+        /// Passes while the VM runs.
+        passes: u32,
+        /// How long they take.
+        pre_copy_s: f64,
+        /// The last copy, while it stands still.
+        last_copy_s: f64,
+        /// Bytes in all, the last copy's included.
+        sent: f64,
+    }
+
+    /// What migrating `memory` bytes at `bytes_per_s` takes while the VM writes `dirty_per_s` in a set of `written_set`;
+    /// `None` if it never ends. To find the other pages takes `scan_s`.
+    fn forecast(
+        memory: f64,
+        scan_s: f64,
+        bytes_per_s: f64,
+        dirty_per_s: f64,
+        written_set: f64,
+        downtime_s: f64,
+    ) -> Option<Forecast> {
+        if dirty_per_s >= bytes_per_s && written_set > bytes_per_s * downtime_s {
+            return None;
+        }
+        let (mut copy, mut pre_copy_s) = (PreCopy::new(memory), 0.0);
+        while !copy.may_switch(bytes_per_s, downtime_s) {
+            let scan_s = if copy.passes == 0 { scan_s } else { 0.0 };
+            let pass_s = scan_s + copy.volume / bytes_per_s;
+            pre_copy_s += pass_s;
+            copy.end_pass(dirty_per_s * pass_s, written_set);
+        }
+        Some(Forecast {
+            passes: copy.passes,
+            pre_copy_s,
+            last_copy_s: copy.volume / bytes_per_s,
+            sent: copy.sent + copy.volume,
+        })
+    }
 
     #[test]
     fn passes_add_up_as_by_hand() {

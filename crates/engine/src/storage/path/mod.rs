@@ -137,8 +137,13 @@ impl Path {
 
     /// The guest's driver takes an I/O; in how many parts it goes on, 1 if it is not split.
     #[inline]
-    pub fn begin(&mut self, id: IoId, now: Nanos, requests: &mut Requests) -> u32 {
-        let io = &mut requests[id];
+    pub fn begin(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> u32 {
+        if shared.requests[id].step == Step::Heard {
+            let latency_ns = self.record(id, &shared.requests, now);
+            self.respond(id, latency_ns, shared);
+            shared.requests[id].issued = now;
+        }
+        let io = &mut shared.requests[id];
         let vdisk = &self.vdisks[io.vdisk];
         let profile = &self.profiles[vdisk.profile as usize];
         profile.draw(&mut self.vms[vdisk.vm].stream, io);
@@ -196,14 +201,6 @@ impl Path {
         &self.profiles[self.vdisks[io.vdisk].profile as usize]
     }
 
-    /// An I/O of a generator goes to its worker now, or when the rate allows it.
-    #[inline]
-    fn reissue(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared, clock: &mut Clock) {
-        if !self.is_throttled(id, &mut shared.requests, clock) {
-            self.hand_to_worker(id, worker, shared, clock.now);
-        }
-    }
-
     /// Whether the rate does not allow an I/O yet. It comes when it does.
     #[inline]
     fn is_throttled(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
@@ -217,12 +214,14 @@ impl Path {
         is_throttled
     }
 
-    /// A worker can issue an I/O: its latency begins.
+    /// A worker can issue an I/O: its latency begins, unless that of the one before it ends only when it is issued.
     #[inline]
     fn queue_at_worker(&mut self, id: IoId, worker: WorkerId, requests: &mut Requests, now: Nanos) {
-        requests[id].issued = now;
-        if self.profile_of(&requests[id]).part == Part::CopyRead {
-            self.begun.set(id, now);
+        if requests[id].step != Step::Heard {
+            requests[id].issued = now;
+            if self.profile_of(&requests[id]).part == Part::CopyRead {
+                self.begun.set(id, now);
+            }
         }
         self.workers[worker].push(requests, id);
     }
@@ -592,34 +591,33 @@ impl Path {
     /// An I/O of the guest is back.
     fn end(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
-        let latency_ns = clock.now - io.issued;
-        if let Some(meter) = &mut self.meter {
-            meter.end(io.vdisk, io.write, io.bytes, latency_ns);
-        }
-        let vm_id = self.vdisks[io.vdisk].vm;
-        let vm = &mut self.vms[vm_id];
-        let way = usize::from(io.write);
-        let measured = &mut vm.measured[way];
-        measured.bytes += f64::from(io.bytes);
-        measured.latencies.record(latency_ns);
+        let part = self.profile_of(io).part;
         match io.issuer {
-            Issuer::Worker(worker) => {
-                let latency_ns = match self.profile_of(io).part {
-                    Part::Whole => latency_ns,
-                    Part::CopyRead => {
-                        self.change_end(&mut shared.requests[id]);
+            Issuer::Worker(worker) => match part {
+                Part::Whole if self.is_throttled(id, &mut shared.requests, clock) => {
+                    let latency_ns = self.record(id, &shared.requests, clock.now);
+                    self.respond(id, latency_ns, shared);
+                }
+                Part::Whole => {
+                    shared.requests[id].step = Step::Heard;
+                    self.hand_to_worker(id, worker, shared, clock.now);
+                }
+                Part::CopyRead => {
+                    self.record(id, &shared.requests, clock.now);
+                    self.change_end(&mut shared.requests[id]);
+                    self.hand_to_worker(id, worker, shared, clock.now);
+                }
+                Part::CopyWrite => {
+                    self.record(id, &shared.requests, clock.now);
+                    self.respond(id, clock.now - self.begun[id], shared);
+                    self.change_end(&mut shared.requests[id]);
+                    if !self.is_throttled(id, &mut shared.requests, clock) {
                         self.hand_to_worker(id, worker, shared, clock.now);
-                        return;
                     }
-                    Part::CopyWrite => {
-                        self.change_end(&mut shared.requests[id]);
-                        clock.now - self.begun[id]
-                    }
-                };
-                shared.replies.push_back(Reply::Responded { vm: vm_id, latency_ns });
-                self.reissue(id, worker, shared, clock);
-            }
+                }
+            },
             Issuer::Process(process) => {
+                self.record(id, &shared.requests, clock.now);
                 shared.requests.release(id);
                 let left = &mut self.outstanding[process.index()];
                 *left -= 1;
@@ -631,6 +629,28 @@ impl Path {
                 unreachable!("background work and I/Os of others reach no guest")
             }
         }
+    }
+
+    /// Counts an I/O whose latency ends now, and returns that.
+    #[inline]
+    fn record(&mut self, id: IoId, requests: &Requests, now: Nanos) -> Nanos {
+        let io = &requests[id];
+        let latency_ns = now - io.issued;
+        if let Some(meter) = &mut self.meter {
+            meter.end(io.vdisk, io.write, io.bytes, latency_ns);
+        }
+        let vm = &mut self.vms[self.vdisks[io.vdisk].vm];
+        let measured = &mut vm.measured[usize::from(io.write)];
+        measured.bytes += f64::from(io.bytes);
+        measured.latencies.record(latency_ns);
+        latency_ns
+    }
+
+    /// A worker's I/O, or copy, is a response of its VM.
+    #[inline]
+    fn respond(&self, id: IoId, latency_ns: Nanos, shared: &mut Shared) {
+        let vm = self.vm_of(&shared.requests[id]);
+        shared.replies.push_back(Reply::Responded { vm, latency_ns });
     }
 
     /// An I/O of a copy goes on at the other end: from the virtual disk that is read to that which is written, or back.
