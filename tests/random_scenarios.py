@@ -139,7 +139,7 @@ def _arrays(dice: random.Random, storage: str, hosts: int) -> Data:
     if storage == "array":
         return {"san": _array(dice)}
     disks = {"kind": dice.choice([*HARD_DISKS, *FLASH]), "count": dice.choice([1, 2, 4, 8])}
-    inside = {"protocol": "local", "raid": dice.choice(["raid-0", "raid-1", "raid-5"])}
+    inside = {"protocol": "local", "raid": dice.choice(["raid-0", "raid-1", *["raid-5"] * (disks["count"] > 2)])}
     return {f"inside-{number}": {**inside, "disks": dict(disks)} for number in range(1, hosts + 1)}
 
 
@@ -375,8 +375,8 @@ def _events_per_s(data: Data) -> float:
 
 # ---- how much that is, by simple arithmetic
 
-RAID_WRITES = {"raid-0": (1, 1), "raid-1": (2, 2), "raid-5": (4, 1), "raid-6": (6, 1)}
-"""Disk operations of a random write, and of one in sequence."""
+RAID_WRITES = {"raid-0": (1, 1, 0), "raid-1": (2, 2, 0), "raid-5": (4, 1, 1), "raid-6": (6, 1, 2)}
+"""Disk operations of a random write, and of one in sequence, without parity; disks of a stripe with parity."""
 FLASH_ANSWER_S = 3e-4
 """Time in which flash answers through all that is before it, about."""
 PATH_S, LEG_S = 25e-6, 30e-6
@@ -548,14 +548,16 @@ def _drive_s(data: Data, store: str, work: Data) -> float:
             of_write *= 2  # the log
     else:
         array = data["arrays"][store]
-        name, of_read, (scattered, in_sequence) = array["disks"]["kind"], 1.0, RAID_WRITES[array["raid"]]
+        name, of_read, (scattered, in_sequence, parity) = array["disks"]["kind"], 1.0, RAID_WRITES[array["raid"]]
+        in_sequence *= array["disks"]["count"] / (array["disks"]["count"] - parity)
         of_write = at_random * scattered + (1 - at_random) * in_sequence
         missed = 1 - at_random * min(1.0, _cache_bytes(array) / _working_sets(data, store))
     size = _core.size_bytes(work["block"])
     for more in work.get("block_mix", []):
         size += (_core.size_bytes(more["block"]) - size) * more["share_pct"] / 100
     if name in HARD_DISKS:
-        read_s = write_s = at_random / HARD_DISKS[name] + size / STREAM
+        seeks = at_random * (2 - at_random)  # one in sequence seeks after one at random
+        read_s = write_s = seeks / HARD_DISKS[name] + size / STREAM
     else:
         rates = FLASH[name]
         read_s, write_s = (max(1 / rate, size / rates[2]) for rate in rates[:2])

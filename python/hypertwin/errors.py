@@ -299,6 +299,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "kind-and-device": "A disk with both a kind and a model.",
         "wrong-drive": "A figure of a hard disk for flash, or of flash for a hard disk.",
         "too-many-paths": "More optimised paths than paths.",
+        "too-few-disks": "Fewer disks than the RAID level needs.",
         "not-local": "Paths, ports or a cache for disks inside a host, or such disks used by several hosts.",
         "no-array": "Virtual disks or an io workload of a VM without an array.",
         "too-many-vdisks": "More virtual disks than the controllers take.",

@@ -185,12 +185,19 @@ fn synchronous_writes_of_a_drive_with_capacitors_share_its_controller() {
 #[test]
 fn writes_that_come_during_a_flush_share_the_next_one() {
     // n writers: half of them in each flush, so b = n / 2 and X = b / (F + b s) with s = 200 us
-    for outstanding in [2_u32, 4, 8, 32] {
-        let more = writes(flushing(json!({})), outstanding, json!({"sync_pct": 100}));
+    let kinds = ["nvme", "sas-ssd", "sata-ssd"].into_iter();
+    for (kind, outstanding) in kinds.flat_map(|kind| [2_u32, 4, 5, 8, 10, 24].map(|outstanding| (kind, outstanding))) {
+        let device = flushing(json!({"kind": kind}));
+        let more = writes(device, outstanding, json!({"sync_pct": 100}));
         let half = f64::from(outstanding) / 2.0;
         let expected = half / (2e-3 + half * 200e-6);
         let (rate, latency_ms) = io(&run(1, more));
-        assert_near(rate, expected, 0.03 * expected, &format!("{outstanding} outstanding"));
+        assert_near(
+            rate,
+            expected,
+            0.03 * expected,
+            &format!("{kind}, {outstanding} outstanding"),
+        );
         assert_near(
             latency_ms,
             f64::from(outstanding) / rate * 1e3,

@@ -233,7 +233,7 @@ fn littles_law_holds_at_every_station() {
     host["adapters"] = json!({"ports": 2, "bandwidth": "100 MB/s", "depth": 12, "lun_depth": 3, "dsnro": 2});
     let workload = generator(8, json!({"read_pct": 70, "random_pct": 80, "working_set": "2 GiB"}));
     let slow = array(json!({
-        "cache": {"size": "4 GiB", "write_pending": "1 MiB"}, "raid": "raid-5", "port_bandwidth": "200 MB/s", "luns": 6,
+        "cache": {"size": "4 GiB", "write_pending": "1 MiB"}, "raid": "raid-5", "port_bandwidth": "100 MB/s", "luns": 6,
     }));
     let more = json!({"count": 2, "vdisks": 6, "vdisk_depth": 4, "ring_pages": 1, "shared_luns": true});
     let report = support::report(&build(host, slow, workload, more, "10 s", "1 s"), 1);
@@ -259,6 +259,52 @@ fn littles_law_holds_at_every_station() {
         0.02,
         "all I/Os outstanding",
     );
+}
+
+/// Disks inside a host, of 150 MB/s each, that are written in sequence.
+#[test]
+fn full_stripes_write_their_parity() {
+    for (raid, count, data) in [
+        ("raid-0", 4, 4.0),
+        ("raid-1", 4, 2.0),
+        ("raid-5", 4, 3.0),
+        ("raid-6", 4, 2.0),
+        ("raid-6", 10, 8.0),
+    ] {
+        let load = generator(64, json!({"read_pct": 0, "random_pct": 0, "block": "512 KiB"}));
+        let disks = json!({"kind": "hdd-10k", "count": count});
+        let report = run(
+            fast(),
+            array(json!({"cache": {"size": 0}, "raid": raid, "disks": disks})),
+            load,
+            json!({"vdisk_depth": 254}),
+        );
+        let mb_per_s = of(&report).io_mb_per_s.unwrap();
+        assert_near(mb_per_s, 150.0 * data, 0.06, &format!("{raid} of {count}"));
+    }
+}
+
+/// A head that random reads move has to return to what is read in sequence: half of the operations are such.
+#[test]
+fn a_hard_disk_seeks_back_to_a_sequential_stream() {
+    let iops = |random_pct: u32| {
+        let load = generator(
+            1,
+            json!({"read_pct": 100, "random_pct": random_pct, "working_set": "1 TiB"}),
+        );
+        let disks = json!({"kind": "hdd-15k", "count": 1});
+        of(&run(
+            fast(),
+            array(json!({"cache": {"size": 0, "latency": 0}, "disks": disks})),
+            load,
+            json!({}),
+        ))
+        .iops
+    };
+    // a random one after any, and a sequential one after a random one: 3/4 of all
+    let seek_s = 1.0 / iops(100) - 1.0 / iops(0);
+    let expected = 1.0 / (1.0 / iops(0) + 0.75 * seek_s);
+    assert_near(iops(50), expected, 0.04, "half at random");
 }
 
 #[test]

@@ -365,7 +365,7 @@ fn random_scenario(seed: u64) -> Scenario {
                 "write_back": dice.one_in(2), "write_pending": format!("{} MiB", dice.range(1, 4)),
             },
             "raid": dice.pick(&["raid-1", "raid-5"]),
-            "disks": {"kind": dice.pick(&["hdd-10k", "sata-ssd", "nvme"]), "count": dice.range(1, 8)},
+            "disks": {"kind": dice.pick(&["hdd-10k", "sata-ssd", "nvme"]), "count": dice.range(3, 8)},
         }},
         "storage": {"pool": {
             "nodes": "h", "kind": dice.pick(&["mirrored-mesh", "chunk-store"]),

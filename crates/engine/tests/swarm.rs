@@ -155,6 +155,7 @@ fn random_scenario(seed: u64) -> Scenario {
         arrays["san"]["disks"] = json!({
             "device": "d", "count": device_dice.range(1, 8), "used_pct": device_dice.range(1, 100),
         });
+        enough_disks(&mut arrays["san"]);
         for workload in workloads.values_mut() {
             workload["sync_pct"] = json!(device_dice.pick(&[0, 50, 100]));
         }
@@ -249,7 +250,7 @@ fn random_storage(
             vm.as_object_mut().expect("a mapping").remove("load_steps");
         }
     }
-    json!({"san": {
+    let mut san = json!({
         "front_end_ports": dice.range(1, 4), "port_bandwidth": format!("{} MB/s", dice.range(5, 800)),
         "cache": {
             "size": format!("{} MiB", dice.range(0, 4096)), "latency": format!("{} us", dice.range(50, 1000)),
@@ -260,7 +261,20 @@ fn random_storage(
             "kind": dice.pick(&["hdd-15k", "hdd-10k", "hdd-7.2k", "sata-ssd", "sas-ssd", "nvme"]),
             "count": dice.range(1, 24),
         },
-    }})
+    });
+    enough_disks(&mut san);
+    json!({ "san": san })
+}
+
+/// Gives an array the disks that its RAID level needs.
+fn enough_disks(array: &mut Value) {
+    let least = match array["raid"].as_str() {
+        Some("raid-5") => 3,
+        Some("raid-6") => 4,
+        _ => 1,
+    };
+    let count = array["disks"]["count"].as_u64().expect("a number");
+    array["disks"]["count"] = json!(count.max(least));
 }
 
 /// Kinds of controllers, queues, threads and caches beside those that were there before.
@@ -336,6 +350,7 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
                 bytes: smallest,
                 write,
                 sequential: true,
+                is_interrupted: false,
                 waiting: 0,
             };
             let rate = |write| match disk.flash() {

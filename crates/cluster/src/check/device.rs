@@ -5,6 +5,7 @@ use super::sections::{Sections, owned, sound};
 use crate::drives::misspelt_drive;
 use crate::mistake::{Issue, show_text};
 use crate::placement::place;
+use crate::spec::array::Raid;
 use crate::spec::array::{ArrayCache, DiskKind};
 use crate::spec::device::Device;
 use std::collections::BTreeMap;
@@ -218,6 +219,27 @@ pub(super) fn paths(sections: &Sections, found: &mut Vec<Issue>) {
                 "paths to disks inside a host".to_owned(),
                 "none: the protocol is local".to_owned(),
                 "remove it, or choose another protocol".to_owned(),
+            ));
+        }
+    }
+}
+
+/// Checks that an array has the disks that its RAID level needs.
+pub(super) fn raid(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, array) in sound(&sections.arrays) {
+        let (least, level) = match array.raid {
+            Raid::Raid0 | Raid::Raid1 => continue,
+            Raid::Raid5 => (3, "raid-5"),
+            Raid::Raid6 => (4, "raid-6"),
+        };
+        let count = array.disks.count;
+        if count < least && sections.clean(&["arrays", name, "disks", "count"]) {
+            found.push(Issue::new(
+                ["arrays", name, "disks", "count"],
+                "too-few-disks",
+                count.to_string(),
+                format!("at least {least}: {level} has parity on other disks"),
+                "add disks, or choose raid-1 or raid-0".to_owned(),
             ));
         }
     }

@@ -73,7 +73,7 @@ fn schema_mistakes(_: &Value) -> (Vec<Issue>, BTreeSet<Vec<String>>, usize) {
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Errors of the first check come first at the same path.
-const CHECKS: [Check; 55] = [
+const CHECKS: [Check; 56] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -98,6 +98,7 @@ const CHECKS: [Check; 55] = [
     device::drives,
     device::figures,
     device::paths,
+    device::raid,
     device::local,
     cluster::names,
     cluster::hosts,

@@ -49,6 +49,8 @@ pub struct DiskState {
     turn: u32,
     /// It has failed. Operations at work still end; its owner checks this then.
     pub has_failed: bool,
+    /// Its last operation was at random, so that one in sequence has to seek: of a hard disk.
+    is_away: bool,
     /// Read and written since measuring began.
     pub bytes: [u64; 2],
     pub waits: Waits,
@@ -82,6 +84,12 @@ struct Special {
     unflushed_ns: u64,
     /// Flushes, one after another.
     flushes: Link,
+    /// Where a flush is no queued command: when all operations are done that were there as the last flush ended, which
+    /// the next waits for, and whether it does.
+    flush_after: Nanos,
+    is_due: bool,
+    /// When all operations that it has taken are done.
+    done_at: Nanos,
     cache: CacheLevel,
     /// Bytes to write until it stalls.
     until_stall: f64,
@@ -184,6 +192,9 @@ impl Disks {
                     unflushed: Fifo::default(),
                     unflushed_ns: 0,
                     flushes: link,
+                    flush_after: 0,
+                    is_due: false,
+                    done_at: 0,
                     cache: CacheLevel::default(),
                     until_stall,
                 })
@@ -199,6 +210,7 @@ impl Disks {
                 background: Fifo::default(),
                 turn: 0,
                 has_failed: false,
+                is_away: false,
                 bytes: [0; 2],
                 waits: Waits::default(),
                 queued: TimeAverage::new(),
@@ -316,6 +328,7 @@ impl Disks {
             bytes: u64::from(io.bytes),
             write: io.write,
             sequential: io.sequential,
+            is_interrupted: std::mem::replace(&mut state.is_away, !io.sequential),
             // what is held back nobody may choose, unless there is nothing else
             waiting: match set.adapts_resync && state.is_rebuilding_only() {
                 true => state.all_waiting(),
@@ -335,7 +348,7 @@ impl Disks {
                 };
                 // a synchronous write after another in sequence finds that its sector has just passed, unless it waited
                 // here
-                let has_passed = io.sync && io.sequential && io.since == now;
+                let has_passed = io.sync && io.sequential && io.since == now && !operation.is_interrupted;
                 let turn_ns = if has_passed { set.disk.revolution_ns() } else { 0 };
                 work_ns = service_ns;
                 now + turn_ns + service_ns
@@ -376,8 +389,11 @@ impl Disks {
                 }
             }
         };
-        if let Some(special) = state.special.as_mut().filter(|_| set.disk.write_cache.is_some()) {
-            special.cache.busy_until(end);
+        if let Some(special) = &mut state.special {
+            special.done_at = special.done_at.max(end);
+            if set.disk.write_cache.is_some() {
+                special.cache.busy_until(end);
+            }
         }
         if set.adapts_resync && requests[id].role.is_rebuilding() {
             state.begin_resync(now, work_ns);
@@ -449,24 +465,30 @@ impl Disks {
             bytes: u64::from(io.bytes),
             write: true,
             sequential: io.sequential,
+            is_interrupted: false,
             waiting: 0,
         };
         special.unflushed_ns += disk.flash().map_or(0, |flash| flash.program_ns(operation));
         special.unflushed.push(requests, id);
-        if special.flushing.is_empty() {
-            state.flush(disk, requests, clock);
+        if special.flushing.is_empty() && !special.is_due {
+            state.flush_next(disk, requests, clock);
         }
         false
     }
 
-    /// A flush is over: the writes that it was for. The next begins, if some wait for it.
+    /// A flush is over: the writes that it was for. The next follows, if some wait for it. Or one begins that was due.
     pub fn flushed(&mut self, disk: DiskId, requests: &mut Requests, clock: &mut Clock) -> Fifo {
         let state = &mut self.disks[disk];
         let disk = &self.sets[state.set as usize].disk;
         let special = state.special.as_mut().expect("a disk that flushes is special");
-        let stable = std::mem::take(&mut special.flushing);
-        if !special.unflushed.is_empty() {
+        if std::mem::take(&mut special.is_due) {
             state.flush(disk, requests, clock);
+            return Fifo::default();
+        }
+        let stable = std::mem::take(&mut special.flushing);
+        special.flush_after = special.done_at;
+        if !special.unflushed.is_empty() {
+            state.flush_next(disk, requests, clock);
         }
         stable
     }
@@ -550,6 +572,18 @@ impl DiskState {
         let transferred = self.link.occupy(now, transfer_ns).1;
         let handled = self.synchronous.occupy(transferred - transfer_ns, holds_ns).1;
         transferred.max(handled - after_ns)
+    }
+
+    /// A flush is needed: it begins, once what it has to wait for is done.
+    fn flush_next(&mut self, disk: &Disk, requests: &mut Requests, clock: &mut Clock) {
+        let special = self.special.as_mut().expect("a disk that flushes is special");
+        if disk.flushes_alone && special.flush_after > clock.now {
+            special.is_due = true;
+            let first = special.unflushed.first().expect("a flush is for some writes");
+            requests.at(first, Step::Flushed, special.flush_after, clock);
+        } else {
+            self.flush(disk, requests, clock);
+        }
     }
 
     /// All synchronous writes that wait are flushed.

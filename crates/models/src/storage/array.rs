@@ -7,8 +7,8 @@
 //! inexpensive disks (RAID)", SIGMOD 1988, for a small write of RAID 0, 1 and 5, and of 6 likewise.
 //!
 //! **Assumptions.** Access is uniform over the working sets, which share the cache by size whatever their rates. Every
-//! write reaches the disks: nothing is overwritten in the cache. Sequential writes fill whole stripes, whose parity
-//! costs next to nothing. All disks work for all LUNs.
+//! write reaches the disks: nothing is overwritten in the cache. Sequential writes fill whole stripes, whose parity is
+//! written without reading anything. All disks work for all LUNs, and a stripe is as wide as they are many.
 
 use hypertwin_cluster::Raid;
 
@@ -20,7 +20,7 @@ pub fn hit_ratio(cache_bytes: u64, working_set_bytes: u64) -> f64 {
     (cache_bytes as f64 / working_set_bytes.max(1) as f64).min(1.0)
 }
 
-/// Disk operations of one write: reads and writes.
+/// Disk operations of one write, without the parity of stripes that sequential writes fill: reads and writes.
 pub fn write_operations(raid: Raid, sequential: bool) -> (u32, u32) {
     match raid {
         Raid::Raid0 => (0, 1),
@@ -31,9 +31,19 @@ pub fn write_operations(raid: Raid, sequential: bool) -> (u32, u32) {
     }
 }
 
+/// Parity that is written for each byte of stripes that sequential writes fill.
+pub fn stripe_parity(raid: Raid, disks: u32) -> f64 {
+    let parity = match raid {
+        Raid::Raid0 | Raid::Raid1 => 0,
+        Raid::Raid5 => 1,
+        Raid::Raid6 => 2,
+    };
+    f64::from(parity) / f64::from(disks.saturating_sub(parity).max(1))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{hit_ratio, write_operations};
+    use super::{hit_ratio, stripe_parity, write_operations};
     use hypertwin_cluster::Raid;
 
     #[test]
@@ -57,6 +67,8 @@ mod tests {
 
     #[test]
     fn a_sequential_write_fills_stripes_whose_parity_needs_no_reading() {
+        let parity = [Raid::Raid0, Raid::Raid1, Raid::Raid5, Raid::Raid6].map(|raid| stripe_parity(raid, 6));
+        assert_eq!(parity, [0.0, 0.0, 0.2, 0.5]);
         let operations = |raid| write_operations(raid, true);
         assert_eq!(
             [Raid::Raid0, Raid::Raid1, Raid::Raid5, Raid::Raid6].map(operations),

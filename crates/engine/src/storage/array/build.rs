@@ -56,6 +56,7 @@ fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mu
         hit_ratio: hit_ratio(cache, working_sets),
         latency_ns: spec.latency().nanos(),
         raid: spec.raid,
+        parity_bytes: 0.0,
         disks,
         write_back: spec.cache.write_back && cache > 0,
         most_pending_bytes: spec.cache.write_pending.bytes(),

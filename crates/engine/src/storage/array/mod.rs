@@ -22,7 +22,7 @@ use crate::ids::{DiskId, IoId, Span};
 use hypertwin_cluster::{DiskKind, Hypervisor, Paths, Plugin, Protocol, Raid};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::hypervisor;
-use hypertwin_models::storage::array::write_operations;
+use hypertwin_models::storage::array::{stripe_parity, write_operations};
 use hypertwin_models::storage::protocol::ProtocolCost;
 use std::ops::Range;
 
@@ -44,6 +44,8 @@ pub struct Array {
     latency_ns: Nanos,
     raid: Raid,
     disks: Span<DiskId>,
+    /// Parity of stripes that sequential writes fill and that is not written yet, in bytes.
+    parity_bytes: f64,
     write_back: bool,
     most_pending_bytes: u64,
     /// Writes that are acknowledged and not on disk.
@@ -131,7 +133,14 @@ impl Array {
     /// Disk operations for a write.
     fn write_disks(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &mut shared.requests[id];
-        let (reads, writes) = write_operations(self.raid, io.sequential);
+        let (reads, mut writes) = write_operations(self.raid, io.sequential);
+        if io.sequential {
+            let bytes = f64::from(io.bytes);
+            self.parity_bytes += bytes * stripe_parity(self.raid, self.disks.len() as u32);
+            let whole = (self.parity_bytes / bytes).floor();
+            self.parity_bytes -= whole * bytes;
+            writes += whole as u32;
+        }
         io.parts = reads + writes;
         for number in 0..reads + writes {
             let operation = shared.requests.part_of(id, Role::Operation);

@@ -30,7 +30,8 @@
 //! or to random reads.
 //!
 //! **A flush is an event of its first write.** The other writes wait at the disk and complete with the first write.
-//! Group commit needs no record and no event of its own.
+//! Group commit needs no record and no event of its own. A flush of SATA waits for what the drive had taken when the
+//! last one ended, and is for the writes among that.
 
 use super::extras::WriteCache;
 use super::operation::Operation;

@@ -15,7 +15,9 @@
 //! Models: their data sheets, in the table of drives. A flush of SATA (FLUSH CACHE EXT) is no queued command: the drive
 //! does nothing else until it is over (ATA8-ACS; that of SAS and NVMe is queued like others).
 //!
-//! **Assumptions.** Places are uniform over the used part of the disk; no zones, no failures. The engine takes
+//! **Assumptions.** Places are uniform over the used part of the disk; no zones, no failures. A hard disk returns to a
+//! sequential stream by a seek after each random operation; between streams it reads ahead and gathers writes so much
+//! that their seeks do not count. The engine takes
 //! operations of hard disks first come, first served and lets reordering show in their times.
 //!
 //! **A data sheet becomes channels and a controller once, when a run is built.** The cost of an operation is then a few
@@ -180,7 +182,7 @@ impl Disk {
     pub fn service_ns(&self, operation: Operation, seek: f64, rotation: f64) -> u64 {
         let transfer_ns = operation.bytes as f64 * 1e9 / self.bytes_per_s;
         let service_ns = match &self.times {
-            Times::Mechanical(disk) if !operation.sequential => {
+            Times::Mechanical(disk) if !operation.sequential || operation.is_interrupted => {
                 disk.position_ns(operation, seek, rotation) + transfer_ns
             }
             _ => transfer_ns,
@@ -235,6 +237,7 @@ mod tests {
         bytes: 512,
         write: false,
         sequential: false,
+        is_interrupted: false,
         waiting: 0,
     };
 
@@ -273,6 +276,15 @@ mod tests {
             ..SMALL
         };
         assert!((per_second(DiskKind::Hdd15k, scan) * (1 << 20) as f64 / 200e6 - 1.0).abs() < 1e-3);
+        let back = Operation {
+            is_interrupted: true,
+            ..scan
+        };
+        let seek_s = 1.0 / per_second(DiskKind::Hdd15k, back) - 1.0 / per_second(DiskKind::Hdd15k, scan);
+        assert!(
+            (seek_s - 3.4e-3 - 2e-3).abs() < 1e-6,
+            "after a random operation: {seek_s}"
+        );
     }
 
     #[test]
@@ -308,6 +320,7 @@ mod tests {
                 bytes,
                 write: true,
                 sequential,
+                is_interrupted: false,
                 waiting: 0,
             };
             let all = bytes as f64 * sustained(&disk, write);
@@ -332,6 +345,7 @@ mod tests {
             bytes,
             write,
             sequential,
+            is_interrupted: false,
             waiting: 0,
         }
     }

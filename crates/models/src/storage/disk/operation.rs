@@ -7,8 +7,10 @@ pub struct Operation {
     pub bytes: u64,
     /// A write.
     pub write: bool,
-    /// It begins where the operation before it ended.
+    /// It begins where the operation before it of the same kind ended.
     pub sequential: bool,
+    /// The disk has done something else since.
+    pub is_interrupted: bool,
     /// Operations waiting behind it.
     pub waiting: u32,
 }
