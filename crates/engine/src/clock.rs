@@ -66,6 +66,8 @@ pub enum Movement {
     Begin(u32),
     /// A migration has found the pages that are zero.
     Scanned(u32),
+    /// A migration has taken as long as it may.
+    TimeOut(u32),
     /// A pass of a migration has been sent.
     Sent(u32),
     /// A VM may go on at its new place, if it is quiet.

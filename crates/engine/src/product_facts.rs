@@ -43,6 +43,8 @@ records! {
     pub struct PoolFacts {
         /// Fill level of devices that ends usable capacity, in per cent.
         pub full_pct: f64,
+        /// Fill level of devices up to which lost data are recovered on them, in per cent.
+        pub recovery_pct: f64,
         /// Time from the loss of a host to the rebuild.
         pub rebuild_delay: Duration,
         /// A failed disk is replaced at once, unlike an absent host.
@@ -59,6 +61,7 @@ impl PoolFacts {
             let product = product(pool.kind);
             Self {
                 full_pct: (product.full_pct)(pool),
+                recovery_pct: product.recovery_pct(pool),
                 rebuild_delay: pool.rebuild_delay(),
                 replaces_failed_disks: product.replaces_failed_disks,
                 in_kernel: pool.kind.facts().in_kernel,

@@ -508,6 +508,20 @@ fn interrupts_are_system_time_of_the_vm_and_overlap_of_what_they_hit() {
         "arrivals": {"closed": {"population": 4}}, "cpu": {"mean": "10 ms", "cv": 0}, "delay": {"mean": "5 ms"}, "ios": 10,
     });
     let vms = json!({"v": vm(1, "w", json!({}))});
+    let mut fast = machine.clone();
+    fast["turbo"] = json!("4 GHz");
+    for host in [&machine, &fast] {
+        let report = report(
+            &scenario(host.clone(), vms.clone(), json!({"w": work}), "20 s", "1 s"),
+            1,
+        );
+        let vm = &report.vms["v"];
+        let expected_pct = vm.iops * 100e-6 * 100.0; // at the nominal clock
+        assert!(
+            (vm.system_pct / expected_pct - 1.0).abs() < 0.01,
+            "{expected_pct}: {vm:?}"
+        );
+    }
     let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1);
     let vm = &report.vms["v"];
     assert!((vm.iops - 10.0 * vm.throughput_per_s).abs() < 20.0);

@@ -233,6 +233,12 @@ fn what_finds_no_place_says_what_it_lacks_and_restarts_when_there_is_one() {
     let big = json!({"host": "h-1", "memory": "600 GiB", "memory_reservation": "600 GiB"});
     let also = json!({"host": "h-2", "memory": "600 GiB", "memory_reservation": "600 GiB"});
     let by_memory = cluster(2, json!({"a-1": vms(1, big), "b": vms(1, also)}), json!({}));
+    let reserving = |host: &str| json!({"host": host, "vcpus": 8, "reservation": "11 GHz"});
+    let by_cpu = cluster(
+        2,
+        json!({"a-1": vms(1, reserving("h-1")), "b": vms(1, reserving("h-2"))}),
+        json!({"hosts": {"h": {"clock": "2.6 GHz"}}}),
+    );
     let wide = json!({"host": "h-1", "affinity": "0-7"});
     let mut by_size = cluster(1, json!({"a-1": vms(1, wide)}), json!({}));
     by_size["hosts"]["small"] = support::host("esxi-7.0", 1, 4, 1);
@@ -241,6 +247,7 @@ fn what_finds_no_place_says_what_it_lacks_and_restarts_when_there_is_one() {
     for (mut text, failing, lacks) in [
         (by_rule, "h-1", "rule apart"),
         (by_memory, "h-1", "unreserved memory"),
+        (by_cpu, "h-1", "1.2 GHz more unreserved CPU"),
         (by_size, "h", "a compatible host"),
     ] {
         text["failures"] = json!([{"at": "5 s", "fails": [failing], "returns": "40 s"}]);
@@ -467,9 +474,44 @@ fn a_vm_that_writes_too_fast_never_ends_unless_it_is_slowed() {
     let one = &throttled["moves"][0];
     assert_eq!(one["outcome"], json!("done"));
     assert!(one["rounds"].as_u64().unwrap() >= 16, "{one}");
-    let given_up = report(&migration("busy", json!({}), "3 GiB/s", json!({"timeout": "20 s"})));
-    assert_eq!(given_up["moves"][0]["outcome"], json!("given-up"));
-    assert_eq!(given_up["vms"]["a"]["host"], json!("h-1"));
+    for timeout_s in [3, 20] {
+        let timeout = json!({"timeout": format!("{timeout_s} s")});
+        let given_up = report(&migration("busy", json!({}), "3 GiB/s", timeout));
+        let one = &given_up["moves"][0];
+        assert_eq!(
+            (&one["outcome"], &one["end_s"]),
+            (&json!("given-up"), &json!(5.0 + f64::from(timeout_s)))
+        );
+        assert_eq!(given_up["vms"]["a"]["host"], json!("h-1"));
+    }
+}
+
+/// 1.1 GiB/s are sent, of 8 GiB that a VM writes again and again.
+#[test]
+fn a_vm_that_is_slowed_moves_the_later_the_more_it_writes() {
+    let end_s = |gib_per_s: f64| {
+        let slowed = json!({"convergence": "slow-down"});
+        let report = report(&migration("busy", json!({}), &format!("{gib_per_s} GiB/s"), slowed));
+        assert_eq!(report["moves"][0]["outcome"], json!("done"), "{gib_per_s} GiB/s");
+        report["moves"][0]["end_s"].as_f64().unwrap() - 5.0
+    };
+    let ends = [0.3, 0.5, 0.7, 1.0, 1.09, 1.15, 1.9, 2.19, 2.4, 6.0].map(end_s);
+    assert!(ends.is_sorted_by(|one, next| *next > one - 0.1), "{ends:?}");
+    // all, all again, and from then on half of what was sent before
+    assert!(ends[9] < 3.0 * 8.0 / 1.1, "{ends:?}");
+}
+
+/// Half of its memory is missing when the host fails that has it.
+#[test]
+fn post_copy_loses_a_vm_with_the_host_it_came_from_with_ha_and_without() {
+    for (is_enabled, down_s) in [(true, 28.0), (false, 45.0)] {
+        let mut text = migration("busy", json!({}), "3 GiB/s", json!({"convergence": "post-copy"}));
+        text["failures"] = json!([{"at": "15 s", "fails": ["h-1"]}]);
+        text["clusters"]["default"]["ha"]["enabled"] = json!(is_enabled);
+        let report = report(&text);
+        assert_eq!(report["moves"][0]["outcome"], json!("given-up"), "{is_enabled}");
+        assert_eq!(report["vms"]["a"]["down_s"], json!(down_s), "HA: {is_enabled}");
+    }
 }
 
 #[test]

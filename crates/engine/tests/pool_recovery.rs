@@ -223,6 +223,43 @@ fn ceph_marks_nothing_out_that_leaves_too_little_nor_a_whole_rack() {
     assert!(!replaced(&failing(8, 8, json!(["node-1"])), 0), "all of its rack");
 }
 
+/// Two copies on 8 hosts of two small devices: 7 are left, and of Ceph 90 % of them.
+#[test]
+fn data_that_find_no_space_stay_degraded() {
+    for (kind, full) in [
+        ("mirrored-mesh", 1.0),
+        ("chunk-store", 1.0),
+        ("vsan", 1.0),
+        ("ceph", 0.9),
+    ] {
+        for (used, is_whole) in [(0.6, true), (0.97 * full, false)] {
+            let stored = used * 16.0 * 1024.0 / 2.0;
+            let text = base(
+                kind,
+                8,
+                json!({
+                    "run": {"duration": "40 s"},
+                    "storage": {"pool": {
+                        "stored": format!("{} KiB", (stored * 1024.0) as u64), "redundancy": "replicas-2",
+                        "devices": {"capacity": "1 GiB"}, "rebuild": {"delay": "100 ms"}, "client": {"timeout": "100 ms"},
+                    }},
+                    "workloads": {"w": {"working_set": "16 MiB"}},
+                    "failures": [{"at": "1 s", "fails": ["node-1"]}],
+                }),
+            );
+            let (result, members) = end_of(&text);
+            let end = &result.pools[0].report.incidents[0];
+            assert_eq!(end.whole_after_s.is_some(), is_whole, "{kind} {used}: {end:?}");
+            let bytes = members.iter().fold(vec![0.0; 16], |mut sum, member| {
+                sum[member.device] += member.bytes as f64;
+                sum
+            });
+            let fullest = bytes[2..].iter().fold(0.0_f64, |one, &other| one.max(other)) / f64::from(1 << 30);
+            assert!(fullest <= full + 1e-9, "{kind} {used}: {fullest}");
+        }
+    }
+}
+
 #[test]
 fn a_failure_ends_when_all_data_are_whole_though_members_still_move() {
     let text = base(
@@ -230,7 +267,7 @@ fn a_failure_ends_when_all_data_are_whole_though_members_still_move() {
         5,
         json!({
             "storage": {"pool": {"rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"}}},
-            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "1600 ms"}],
+            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "1700 ms"}],
         }),
     );
     let mut moved_at = 0;

@@ -280,7 +280,7 @@ fn resynchronising(devices: &str, outstanding: u32, delay: &str, more: Value) ->
         "workloads": {"w": {"arrivals": arrivals, "working_set": "64 GiB", "block": "64 KiB"}},
         "storage": {"pool": {
             "devices": {"kind": devices, "per_node": 2, "capacity": "4 TB"}, "stored": "4 TiB",
-            "rebuild": {"delay": delay, "streams": 200},
+            "rebuild": {"delay": delay, "streams": 200}, "client": {"timeout": "1 ms"},
         }},
         "failures": [{"at": "100 ms", "fails": ["node-4"]}],
     });

@@ -220,6 +220,14 @@ CATALOGUE: tuple[Metric, ...] = (
         storage_software="Ceph: mon_osd_nearfull_ratio",
     ),
     Metric(
+        "recovery_pct",
+        SPACE,
+        "Recovery stops at",
+        "%",
+        "Fill level of devices up to which lost data are recovered on them: 90 % for Ceph, else 100 %.",
+        storage_software="Ceph: mon_osd_backfillfull_ratio",
+    ),
+    Metric(
         "room_gib",
         SPACE,
         "Usable",

@@ -22,9 +22,6 @@ from hypertwin.scenario import Scenario
 
 GIB = 2**30
 
-BACKFILLFULL = 0.9
-"""Use of a device at which Ceph stops backfill (`mon_osd_backfillfull_ratio`), as a fraction."""
-
 Data = Mapping[str, float]
 """User data in bytes, by policy."""
 
@@ -156,8 +153,8 @@ def rooms(scenario: Scenario, like: Scenario | None = None) -> dict[str, Room]:
         if "stored" in pool and not any(name in each for each in based.values()):
             data[OWN] += _core.size_bytes(pool["stored"])
         kept = {policy: _kept(pool, each) for policy, each in redundancies.items()}
-        full = facts[name].full_pct / 100
-        found[name] = Room(full, recovery_stops(pool["kind"], full), domains, left, kept, data)
+        full, stops = facts[name].full_pct / 100, facts[name].recovery_pct / 100
+        found[name] = Room(full, stops, domains, left, kept, data)
     return found
 
 
@@ -167,11 +164,6 @@ def without_hosts(scenario: Scenario, name: str, room: Room, many: int) -> Room:
     for _ in range(many):
         left = _without_a_host(_pools(scenario)[name], left)
     return replace(room, left=left)
-
-
-def recovery_stops(kind: str, full: float) -> float:
-    """Return the fraction of a device up to which lost data are recovered on it."""
-    return max(full, BACKFILLFULL) if kind == "ceph" else 1.0
 
 
 def stored_by_vm(scenario: Scenario, like: Scenario | None = None) -> dict[str, dict[str, dict[str, float]]]:
@@ -228,6 +220,7 @@ def _space(pool: Mapping[str, Any], room: Room) -> Space:
         "kind": pool["kind"],
         "raw_gib": sum(room.domains) / GIB,
         "full_pct": 100 * room.full,
+        "recovery_pct": 100 * room.recovery_stops,
         "room_gib": room.usable / GIB,
         "stored_gib": room.stored / GIB,
         "used_pct": 100 * raw / healthy,

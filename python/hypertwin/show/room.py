@@ -8,7 +8,6 @@ from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.space import OWN, PolicySpace, Space
 from hypertwin.metrics.points import setting_at, short_path, varying_paths, where
 from hypertwin.metrics.words import number, some
-from hypertwin.scenario.space import recovery_stops
 from hypertwin.show import view
 from hypertwin.show.table import Cells
 from hypertwin.show.view import Row, Tabled, figures, words
@@ -180,7 +179,7 @@ def _recovery(space: Space, recovers: str, stays: str) -> str:
 
 def _lacks_space(space: Space) -> bool:
     """True if recovery after a host failure stops on full devices, although enough hosts remain."""
-    lost, limit_pct = space["lost_host"], 100 * recovery_stops(space["kind"], space["full_pct"] / 100)
+    lost, limit_pct = space["lost_host"], space["recovery_pct"]
     has_hosts = any(policy["heals"] for policy in _used(space))
     return has_hosts and not lost["heals"] and lost["used_pct"] > limit_pct - 1e-6
 

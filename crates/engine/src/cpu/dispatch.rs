@@ -297,7 +297,8 @@ impl Processors {
         }
     }
 
-    /// The completion of an I/O of a VM interrupts whatever runs on the logical CPU of `vcpu`, for `interrupt_ns`.
+    /// The completion of an I/O of a VM interrupts whatever runs on the logical CPU of `vcpu`, for `interrupt_ns` at the
+    /// nominal clock.
     pub fn interrupt(&mut self, vcpu: Vcpu, interrupt_ns: f64, clock: &mut Clock) {
         let world = &self.worlds[self.world_of(vcpu)];
         if world.power != Power::On {
@@ -305,15 +306,15 @@ impl Processors {
         }
         let (host_id, cpu) = (world.host, world.cpu);
         let host = &mut self.hosts[host_id];
-        let used_ns = interrupt_ns * host.clock_ratio;
-        self.groups[vcpu.vm].count.system_ns += used_ns;
-        host.count.system_ns += used_ns;
+        self.groups[vcpu.vm].count.system_ns += interrupt_ns;
+        host.count.system_ns += interrupt_ns;
+        let taken_ns = (interrupt_ns / host.clock_ratio) as u64;
         if host.occupancy.running(cpu).is_some() {
-            host.cpus[cpu].interrupt_ns += interrupt_ns as u64;
+            host.cpus[cpu].interrupt_ns += taken_ns;
             self.arm(host_id, cpu, clock);
         } else {
             let shared = host.occupancy.sibling_busy(cpu);
-            host.count.idle_interrupts.add(interrupt_ns as u64, shared);
+            host.count.idle_interrupts.add(taken_ns, shared);
         }
     }
 

@@ -114,6 +114,9 @@ impl Movement {
             let setup_ns = nanos(self.site.hosts[migration.from].migration.setup_s);
             let due = Event::Movement(Due::Begin(number));
             migration.event = Some(clock.at(clock.now + setup_ns, due));
+            if let Some(timeout_s) = self.site.hosts[migration.from].migration.timeout_s {
+                clock.at(clock.now + nanos(timeout_s), Event::Movement(Due::TimeOut(number)));
+            }
             hosts.iter().for_each(|&host| self.site.hosts[host].migrating += 1);
         }
     }
@@ -171,7 +174,6 @@ impl Movement {
         migration.run_ns = run_ns;
         migration.copy.end_pass(written, vm.written_set);
         migration.left = migration.copy.volume;
-        let written = migration.copy.volume;
         let id = migration.vm;
         if migration.copy.may_switch(migration.rate, settings.downtime_s) {
             migration.stopped = clock.now;
@@ -181,21 +183,27 @@ impl Movement {
         let speed = match &mut migration.slowing {
             Slowing::Nothing => None,
             Slowing::SlowDown(rule) => Some(rule.end_pass(sent, written)),
-            Slowing::AutoConverge(rule) => Some(rule.end_period(sent, written)),
+            Slowing::AutoConverge(rule) => Some(rule.end_period(sent, migration.copy.volume)),
             Slowing::PostCopy => {
                 migration.stopped = clock.now;
                 self.orders.push_back(Order::Pause(id));
                 return self.wait_to_resume(number, clock);
             }
         };
-        let took_s = (clock.now - migration.began) as f64 / 1e9;
-        if settings.timeout_s.is_some_and(|timeout_s| took_s >= timeout_s) {
-            return self.give_up(number, clock);
-        }
         if let Some(speed) = speed {
             self.set_speed(number, speed);
         }
         self.send(number, Stage::Passes, clock);
+    }
+
+    /// A migration has taken as long as it may. It goes on if the VM stands still for its last copy, or has moved.
+    pub(super) fn time_out(&mut self, number: u32, clock: &mut Clock) {
+        if matches!(
+            self.migrations[number as usize].stage,
+            Stage::SetUp | Stage::Scan | Stage::Passes
+        ) {
+            self.give_up(number, clock);
+        }
     }
 
     /// The VM gets this part of its time from now.

@@ -58,6 +58,7 @@ impl Movement {
             Due::TryAgain(vm) => self.try_again(vm, clock),
             Due::Begin(number) => self.begin_copy(number, machines, clock),
             Due::Scanned(number) => self.scanned(number, clock),
+            Due::TimeOut(number) => self.time_out(number, clock),
             Due::Sent(number) => self.sent(number, machines, clock),
             Due::Settle(number) => self.settle(number, machines, clock),
             Due::Work(host) => self.work(host, machines, clock),

@@ -37,7 +37,13 @@ impl Movement {
         let Some(cluster) = self.site.hosts[host].cluster else {
             return;
         };
-        let Some(ha) = &self.clusters[cluster].ha else { return };
+        let Some(ha) = &self.clusters[cluster].ha else {
+            // VMs on the host itself stand still with it
+            for &vm in others {
+                self.stop(vm, host, clock);
+            }
+            return;
+        };
         // one stream for each failure, so that no other failure changes it
         let failure = format!("ha/{}/{}", self.site.hosts[host].name, clock.now);
         let detected = clock.now + ha.detection_ns(host, Stream::named(self.seed, &failure).uniform());
@@ -59,13 +65,15 @@ impl Movement {
         self.power_on(cluster, clock);
     }
 
-    fn lose_vm(&mut self, vm: VmId, cluster: usize, host: HostId, detected: Nanos, clock: &mut Clock) {
+    /// A VM is lost with a host: where it was, and whether it was up.
+    fn stop(&mut self, vm: VmId, host: HostId, clock: &mut Clock) -> (HostId, bool) {
         let was = self.site.vms[vm].place.expect("what is lost was somewhere");
         self.site.leave(vm, was);
         let machine = &mut self.site.vms[vm];
         machine.place = None;
         self.orders.push_back(Order::Stop(vm));
-        if std::mem::replace(&mut machine.is_up, false) {
+        let was_up = std::mem::replace(&mut machine.is_up, false);
+        if was_up {
             self.history.outages.push(Outage {
                 vm: machine.name.clone(),
                 host: self.site.hosts[host].name.clone(),
@@ -75,6 +83,13 @@ impl Movement {
                 up_s: None,
                 up_on: None,
             });
+        }
+        (was, was_up)
+    }
+
+    fn lose_vm(&mut self, vm: VmId, cluster: usize, host: HostId, detected: Nanos, clock: &mut Clock) {
+        let (was, was_up) = self.stop(vm, host, clock);
+        if was_up {
             self.clusters[cluster].dead.push(Dead {
                 vm,
                 host,

@@ -16,6 +16,9 @@ pub(super) struct Host {
     /// Memory for VMs, and what they have reserved of it, overhead included, in bytes.
     pub memory: f64,
     pub reserved: f64,
+    /// Its CPU, and what they have reserved of it, in Hz.
+    pub cpu_hz: u64,
+    pub reserved_hz: u64,
     /// VMs that are on it or on their way, and those of them that were restarted.
     pub vms: usize,
     pub restarted: usize,
@@ -59,6 +62,8 @@ pub(super) struct Machine {
     pub vcpus: u32,
     /// What it reserves, overhead included, in bytes.
     pub reserves: f64,
+    /// CPU that it reserves, in Hz.
+    pub reserves_hz: u64,
     pub priority: RestartPriority,
     pub place: Option<HostId>,
     /// Where it migrates to.
@@ -115,6 +120,7 @@ pub(super) enum Lack {
     Fit,
     Rule(usize),
     Memory(f64),
+    Cpu(u64),
 }
 
 impl Site {
@@ -152,9 +158,11 @@ impl Site {
         }
         let missing = there.reserved + machine.reserves - there.memory;
         if missing > 0.0 {
-            Err(Lack::Memory(missing))
-        } else {
-            Ok(())
+            return Err(Lack::Memory(missing));
+        }
+        match (there.reserved_hz + machine.reserves_hz).saturating_sub(there.cpu_hz) {
+            missing_hz if machine.reserves_hz > 0 && missing_hz > 0 => Err(Lack::Cpu(missing_hz)),
+            _ => Ok(()),
         }
     }
 
@@ -195,6 +203,7 @@ impl Site {
             Lack::Fit => "a compatible host (vCPUs, memory, affinity, hypervisor, storage)".to_owned(),
             Lack::Rule(rule) => format!("a host that rule {} allows", self.rules[*rule].name),
             Lack::Memory(bytes) => format!("{:.1} GiB more unreserved memory", bytes / f64::from(1 << 30)),
+            Lack::Cpu(hz) => format!("{:.1} GHz more unreserved CPU", *hz as f64 / 1e9),
         }
     }
 
@@ -204,6 +213,7 @@ impl Site {
         there.vms += 1;
         there.vcpus += machine.vcpus;
         there.reserved += machine.reserves;
+        there.reserved_hz += machine.reserves_hz;
         there.restarted += usize::from(machine.is_restarted);
     }
 
@@ -213,6 +223,7 @@ impl Site {
         debug_assert!(there.vms > 0, "it was there");
         there.vms -= 1;
         there.vcpus -= machine.vcpus;
+        there.reserved_hz -= machine.reserves_hz;
         there.restarted -= usize::from(machine.is_restarted);
         there.reserved = if there.vms == 0 {
             0.0
@@ -222,10 +233,11 @@ impl Site {
     }
 }
 
-/// The one that lacks less: a host that came further, or less memory.
+/// The one that lacks less: a host that came further, or less memory or CPU.
 fn nearer(one: Lack, other: Lack) -> Lack {
     match (&one, &other) {
         (Lack::Memory(a), Lack::Memory(b)) => Lack::Memory(a.min(*b)),
+        (Lack::Cpu(a), Lack::Cpu(b)) => Lack::Cpu(*a.min(b)),
         (Lack::Rule(_), Lack::Rule(_)) => one,
         _ if other > one => other,
         _ => one,

@@ -7,8 +7,9 @@
 //! after each pass, at most once a second.
 //!
 //! **Slow-down** (ESXi from 5.0, stun during page send). vCPUs are slowed until the VM writes less than is sent
-//! (VMware, "vSphere vMotion architecture, performance and best practices in vSphere 5"). How much less is not
-//! published. Assumed: half of it, so that each pass is half of the previous one.
+//! (VMware, "vSphere vMotion architecture, performance and best practices in vSphere 5"). How much less, and from when,
+//! is not published. Assumed: a VM that writes more than half of what is sent is slowed to that half, so that each pass
+//! is at most half of the previous one.
 //!
 //! **Post-copy** (QEMU). After the first pass the VM resumes on the target, and each page that it misses takes a round
 //! trip (QEMU, `docs/devel/migration/postcopy.rst`). Its pages are used evenly, so on average over the transfer half of
@@ -84,11 +85,10 @@ impl Default for SlowDown {
 }
 
 impl SlowDown {
-    /// A pass is over; returns the fraction of its time that is left to the VM.
+    /// A pass is over in which the VM wrote so much, again and again or not; returns the fraction of its time that is
+    /// left to it.
     pub fn end_pass(&mut self, sent: f64, written: f64) -> f64 {
-        if written >= sent && written > 0.0 {
-            self.speed *= SLOWED_WRITES * sent / written;
-        }
+        self.speed *= (SLOWED_WRITES * sent / written).min(1.0);
         self.speed
     }
 }
@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn slowed_down_a_vm_writes_half_of_what_is_sent() {
         let mut slow = SlowDown::default();
-        assert_eq!(slow.end_pass(1e9, 0.9e9), 1.0, "it converges by itself");
+        assert_eq!(slow.end_pass(1e9, 0.0), 1.0, "it writes nothing");
+        assert_eq!(slow.end_pass(1e9, 0.5e9), 1.0, "it converges by itself");
         assert_eq!(slow.end_pass(1e9, 2e9), 0.25);
         assert_eq!(slow.end_pass(1e9, 0.5e9), 0.25);
         assert_eq!(slow.end_pass(1e9, 1e9), 0.125);

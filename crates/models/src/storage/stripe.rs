@@ -5,12 +5,13 @@
 //! [`Way`]:
 //!
 //! - [`Way::Client`]: read: the fragments touched; write of whole stripes: all, nothing read; a stream writes parity as
-//!   its stripes fill; smaller write: the cheaper [`Update`]
+//!   its stripes fill; smaller write: the cheaper update
 //! - [`Way::WholeStripes`]: read: all data of the stripes touched; write of whole stripes: all, nothing read; smaller
 //!   write: reads all data of the stripes that it does not fill, and writes all of them
 //! - [`Way::Fragments`]: read: the pages touched, of the fragments touched; write of whole stripes: all, nothing read;
-//!   smaller write: the cheaper [`Update`], of the pages touched
+//!   smaller write: the cheaper update, of the pages touched
 //!
+//! An update reads the data that change and the parity (parity delta), or the data that do not (reconstruction).
 //! What cannot be read is decoded: then as many other members as there are data fragments are read for the same range.
 //!
 //! **Sources.** Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, for
@@ -25,30 +26,6 @@
 //! **Reads and writes of a code are a pure function of size, place and missing members** (`models/storage/stripe.rs`).
 //! The engine only executes these reads and writes. For Ceph, a record of the primary is between a request and its
 //! legs. This record is the client of the legs. Legs, journals and failures therefore do not depend on the primary.
-
-/// How parity is made for a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Update {
-    /// Of the whole stripe, without reads.
-    FullStripe,
-    /// Of the old data fragments that change and the old parity.
-    ParityDelta,
-    /// Of the data fragments that do not change.
-    Reconstruction,
-}
-
-/// The cheaper way to change `touched` of `data` fragments, and the fragments that it reads.
-pub fn update(touched: u32, data: u32, parity: u32) -> (Update, u32) {
-    if touched >= data {
-        return (Update::FullStripe, 0);
-    }
-    let (delta, rest) = (touched + parity, data - touched);
-    if delta <= rest {
-        (Update::ParityDelta, delta)
-    } else {
-        (Update::Reconstruction, rest)
-    }
-}
 
 /// Stripes of `stripe` bytes that a stream completes when it goes on from `offset` by `bytes`.
 pub fn completed(offset: u64, bytes: u64, stripe: u64) -> u64 {
@@ -358,12 +335,18 @@ impl Code {
         if self.fills_stripes(range) || touched.count == self.data {
             return Reads::default();
         }
-        let (way, _) = update(touched.count as u32, self.data as u32, self.parity as u32);
-        let is_wanted = |&position: &usize| match way {
-            Update::ParityDelta => self.is_touched(&touched, position) || position >= self.data,
-            _ => position < self.data && !self.is_touched(&touched, position),
+        // a parity that is lost is not changed
+        let parity = (self.data..self.data + self.parity).filter(|&position| is_readable(position));
+        let (changed, rest): (Vec<usize>, Vec<usize>) =
+            (0..self.data).partition(|&position| self.is_touched(&touched, position));
+        let changed: Vec<usize> = changed.into_iter().chain(parity).collect();
+        let can_read = |positions: &[usize]| positions.iter().all(|&position| is_readable(position));
+        let wanted = match (can_read(&changed), can_read(&rest)) {
+            (true, false) => changed,
+            (false, true) => rest,
+            _ if changed.len() <= rest.len() => changed,
+            _ => rest,
         };
-        let wanted = (0..self.data + self.parity).filter(is_wanted).collect();
         self.client_readable(wanted, touched.bytes, is_readable)
     }
 
@@ -418,7 +401,7 @@ fn parts(bytes: &[u64]) -> Vec<Part> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Part, Range, Reads, Update, Way, completed, update};
+    use super::{Code, Part, Range, Reads, Way, completed};
 
     const KIB: u64 = 1_024;
 
@@ -451,12 +434,30 @@ mod tests {
     }
 
     #[test]
-    fn the_way_with_fewer_reads_is_taken() {
-        assert_eq!(update(3, 3, 2), (Update::FullStripe, 0));
-        assert_eq!(update(1, 3, 2), (Update::Reconstruction, 2));
-        assert_eq!(update(1, 3, 1), (Update::ParityDelta, 2));
-        assert_eq!(update(1, 17, 3), (Update::ParityDelta, 4));
-        assert_eq!(update(12, 17, 3), (Update::Reconstruction, 5));
+    fn a_client_reads_as_few_fragments_as_a_small_write_needs() {
+        // code, fragments written, lost ones: fragments read
+        for (data, parity, changed, lost, reads) in [
+            (3, 2, 3, &[][..], 0),
+            (3, 2, 1, &[], 2),
+            (3, 1, 1, &[], 2),
+            (17, 3, 1, &[], 4),
+            (17, 3, 12, &[], 5),
+            (4, 2, 1, &[], 3),
+            (4, 2, 1, &[0], 3),
+            (4, 2, 1, &[5], 2),
+            (4, 2, 1, &[4, 5], 1),
+            (4, 2, 1, &[2], 3),
+            (4, 2, 1, &[0, 2], 4),
+        ] {
+            let code = code(data, parity, 64, Way::Client);
+            let read = code.reads_before_write(range(0, changed * 64), |position| !lost.contains(&position));
+            assert_eq!(
+                read.parts.len(),
+                reads,
+                "{data}+{parity}, {changed} changed, without {lost:?}"
+            );
+            assert!(read.parts.iter().all(|part| !lost.contains(&part.position)));
+        }
     }
 
     #[test]

@@ -241,6 +241,15 @@ impl DataPlacement {
         layout.first_member..layout.first_member + count
     }
 
+    /// Bytes of the members of each device, whether they are there already or not.
+    pub fn bytes_by_device(&self) -> Vec<u64> {
+        let mut bytes = vec![0; self.capacities.len()];
+        for member in 0..self.members.len() {
+            bytes[self.device(member) as usize] += self.layout_of_member(member).member_bytes;
+        }
+        bytes
+    }
+
     /// The device of a member.
     #[inline]
     pub fn device(&self, member: usize) -> u32 {

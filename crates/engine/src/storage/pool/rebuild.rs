@@ -28,9 +28,10 @@ impl Pool {
         self.mark_out(&shared.network, clock.now);
         self.settle_moves();
         let mut load: Vec<u32> = self.devices.states.iter().map(|state| state.groups).collect();
+        let mut bytes = self.data.bytes_by_device();
         for member in 0..self.data.members.len() {
             if self.may_replace(member) {
-                self.replace(member, &mut load);
+                self.replace(member, &mut load, &mut bytes);
             }
         }
         self.count_degraded(clock.now);
@@ -67,11 +68,11 @@ impl Pool {
         !elsewhere.is_empty() && here.iter().all(is_away)
     }
 
-    /// When a device that is away is marked out.
+    /// When a device that is away is marked out: the delay begins when others take it for dead.
     fn out_at(&self, state: &DeviceState) -> Nanos {
         match self.product.replaces_failed_disks && state.failures > 0 {
             true => state.away_since,
-            false => state.away_since.saturating_add(self.rebuild.delay_ns),
+            false => state.noticed_at.saturating_add(self.rebuild.delay_ns),
         }
     }
 
@@ -89,13 +90,17 @@ impl Pool {
         self.devices.states[data.device(member) as usize].is_out && !data.is_lost(group) && data.spare(group) >= 0
     }
 
-    /// Moves a member to another device, where it lacks everything; it stays where it is if there is none.
-    fn replace(&mut self, member: usize, load: &mut [u32]) {
+    /// Moves a member to another device, where it lacks everything; it stays where it is if there is none, or none with
+    /// space.
+    fn replace(&mut self, member: usize, load: &mut [u32], bytes: &mut [u64]) {
         let data = &mut self.data;
+        let own = data.layout_of_member(member).member_bytes;
         let others = data.members_of(data.group_of(member)).filter(|&other| other != member);
         let others: Vec<u32> = others.flat_map(|other| data.places(other)).collect();
         let states = &mut self.devices.states;
-        let is_usable = |device: usize| states[device].is_available;
+        let full = self.rebuild.full;
+        let has_space = |device: usize| (bytes[device] + own) as f64 <= full * data.capacities[device];
+        let is_usable = |device: usize| states[device].is_available && has_space(device);
         let stream = &mut self.stream;
         // groups for its capacity
         let filled = |device: usize| f64::from(load[device]) / data.capacities[device];
@@ -107,8 +112,10 @@ impl Pool {
         states[device as usize].groups += 1;
         load[old as usize] -= 1;
         load[device as usize] += 1;
+        bytes[old as usize] -= own;
+        bytes[device as usize] += own;
         self.count.abandoned += data.members[member].due;
-        self.count.due += data.layout_of_member(member).member_bytes;
+        self.count.due += own;
         data.move_to(member, device);
     }
 

@@ -29,6 +29,8 @@ pub struct RebuildQueue {
     pub at_a_time: u32,
     /// Pause between the pieces that one device is read for.
     pub sleep_ns: Nanos,
+    /// Part of a device up to which it takes members of others.
+    pub full: f64,
     most: Most,
     working: BTreeMap<Job, Work>,
     /// By how many more members their group may lose, fewest first, and then by number; what moves comes last. Always
@@ -52,7 +54,8 @@ enum Most {
 impl RebuildQueue {
     /// For the pool of `nodes` nodes; whether it is on flash, as defaults can depend on it.
     pub fn new(spec: &StoragePool, nodes: usize, is_flash: bool) -> Self {
-        let backfill = (product(spec.kind).backfill)(spec, is_flash);
+        let product = product(spec.kind);
+        let backfill = (product.backfill)(spec, is_flash);
         let most = match backfill.most {
             product::Most::PerNode(streams) => Most::InAll(streams as usize * nodes),
             product::Most::PerDevice(most) => {
@@ -67,6 +70,7 @@ impl RebuildQueue {
             unit: spec.rebuild_unit().bytes(),
             at_a_time: backfill.at_a_time,
             sleep_ns: backfill.sleep.nanos(),
+            full: product.recovery_pct(spec) / 100.0,
             most,
             working: BTreeMap::new(),
             waiting: BTreeSet::new(),

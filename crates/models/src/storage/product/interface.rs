@@ -33,6 +33,8 @@ pub struct Product {
     pub takes_turns: bool,
     /// Fill level of devices that ends usable capacity, in per cent.
     pub full_pct: fn(&StoragePool) -> f64,
+    /// Fill level of devices at which recovery onto them stops, in per cent, if that is not lower.
+    pub recovery_stops_pct: f64,
     /// Devices in use by VMs throttle rebuilding, on hosts of this hypervisor.
     pub adapts_resync: fn(&StoragePool, Hypervisor) -> bool,
     /// Default CPU of an I/O.
@@ -53,6 +55,13 @@ pub struct Product {
     pub backfill: fn(&StoragePool, bool) -> Backfill,
     /// Interval in which everything is read once, if any.
     pub deep_scrub: fn(&StoragePool) -> Option<Duration>,
+}
+
+impl Product {
+    /// Fill level of devices up to which lost data are recovered on them, in per cent.
+    pub fn recovery_pct(&self, pool: &StoragePool) -> f64 {
+        (self.full_pct)(pool).max(self.recovery_stops_pct)
+    }
 }
 
 /// Data with the same redundancy.

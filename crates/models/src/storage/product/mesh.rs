@@ -19,6 +19,7 @@ pub(super) const MESH: Product = Product {
     codes_chunks: false,
     takes_turns: false,
     full_pct: |_| 100.0,
+    recovery_stops_pct: 100.0,
     adapts_resync: |_, _| false,
     cpu: |_| CPU,
     client_cycles: |_| 0.0,

@@ -33,6 +33,8 @@ pub(super) const CEPH: Product = Product {
     codes_chunks: true,
     takes_turns: false,
     full_pct: |pool| pool.ceph().nearfull_pct,
+    // mon_osd_backfillfull_ratio
+    recovery_stops_pct: 90.0,
     adapts_resync: |_, _| false,
     cpu: |_| CPU,
     client_cycles: |pool| client_cycles(pool.ceph().client),

@@ -31,6 +31,7 @@ pub(super) const VSAN: Product = Product {
     codes_chunks: false,
     takes_turns: true,
     full_pct: |_| 90.0,
+    recovery_stops_pct: 100.0,
     adapts_resync: |pool, hypervisor| pool.vsan().adapts_resync(hypervisor),
     cpu: |pool| match is_express(pool) {
         true => fixed::ESA,
