@@ -94,6 +94,11 @@ class Case:
         stat = self.evidence.stat(vm.entity, metric)
         return stat.over(vm.vcpus) if stat and vm.vcpus else None
 
+    def waiting(self, vm: Vm) -> Stat | None:
+        """Return ready per vCPU without limited time: what the host makes a VM wait, or None without a measurement."""
+        ready = self.per_vcpu(vm, "ready_sum_pct")
+        return ready.less(self.per_vcpu(vm, "limited_sum_pct")) if ready else None
+
     def busy(self, vm: Vm) -> Busy | None:
         """Return the load of a VM as its guest sees it, in per cent of a vCPU, by the best available metric."""
         if not vm.vcpus:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hypertwin.diagnosis.rule import Finding
 
-KERNEL = "kernel_latency_ms"
+KERNEL, LIMITED = "kernel_latency_ms", "limited_sum_pct"
 
 CAUSES: tuple[tuple[str, str, str], ...] = (
     ("cpu-ready", "cpu-limit", "same"),
@@ -44,6 +44,12 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
 The relation is the `same` VM or device, its `host`, or an `adapter`: a device of the same host with a full queue.
 """
 
+ONLY_IF: Mapping[tuple[str, str], Callable[[Finding, Finding], bool]] = {
+    # limited time is not ready time: a limit explains ready only where limited time is unknown
+    ("cpu-ready", "cpu-limit"): lambda _, limit: limit.evidence[0].metric != LIMITED,
+}
+"""Conditions of a finding and its cause."""
+
 
 EXPLAINED = frozenset({code for code, _, _ in CAUSES} | {cause for _, cause, _ in CAUSES}) - {
     *("ha-off", "admission-control-off")
@@ -70,6 +76,7 @@ def link(findings: Sequence[Finding]) -> None:
             if where == "adapter" and ("/adapter/" not in subject.path or finding.evidence[0].metric != KERNEL):
                 continue
             found = by_place.get((cause, where, place)) if place else None
-            if found is not None and found is not finding:
+            holds = ONLY_IF.get((code, cause), lambda *_: True)
+            if found is not None and found is not finding and holds(finding, found):
                 finding.cause = found.key
                 break

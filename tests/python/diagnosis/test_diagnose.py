@@ -222,9 +222,28 @@ def test_when_tells_how_often_and_when(look: Look) -> None:
 def test_ready_that_a_limit_makes_is_the_limits(look: Look) -> None:
     found = look({**HEALTHY, (DB, "ready_sum_pct"): 160, (DB, "limited_sum_pct"): 150})
     assert codes(found) == {"cpu-limit"}
-    both = look({**HEALTHY, (DB, "ready_sum_pct"): 160, (DB, "limited_sum_pct"): 50})
-    assert codes(both) == {"cpu-limit", "cpu-ready"}
-    assert only(both, "cpu-ready").cause == ("cpu-limit", DB)
+    assert "A less busy host does not help." in only(found, "cpu-limit").text
+
+
+def test_ready_beyond_limited_time_is_the_hosts(look: Look) -> None:
+    both = look({**HEALTHY, (DB, "ready_sum_pct"): 480, (DB, "limited_sum_pct"): 304}, charts=True)
+    waits, limit = only(both, "cpu-ready"), only(both, "cpu-limit")
+    assert (waits.severity, waits.evidence[0].value, waits.cause) == ("critical", 22, None)
+    assert "ready 176 % summed over 8 vCPUs = 22 % per vCPU" in waits.title
+    assert "Its limited time is not included." in waits.text
+    assert "The rest is the host's." in limit.text
+    assert waits.charts[0]["mean"] == [22] * SAMPLES
+    # the host makes it wait at other times than the limit
+    night = look({**HEALTHY, (DB, "ready_sum_pct"): [320, 96] * 20, (DB, "limited_sum_pct"): [320, 0] * 20})
+    assert only(night, "cpu-ready").evidence[0].value == 6
+    # and one peak is still none
+    peak = look({**HEALTHY, (DB, "ready_sum_pct"): [800] + [8] * 11, (DB, "limited_sum_pct"): 1}, 12)
+    assert "cpu-ready" not in codes(peak)
+
+
+def test_limited_time_is_not_near_the_limit_of_ready(look: Look) -> None:
+    limits = look({**HEALTHY, (DB, "ready_sum_pct"): 324, (DB, "limited_sum_pct"): 320}).document["limits"]
+    assert [(each["name"], each["value"]) for each in limits if each["what"].startswith("ready")] == [("db", 0.5)]
 
 
 @pytest.mark.parametrize(
