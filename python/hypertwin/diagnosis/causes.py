@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hypertwin.diagnosis.rule import Finding
+from hypertwin.documents.diagnosis import SEVERITIES
 
-KERNEL, LIMITED = "kernel_latency_ms", "limited_sum_pct"
+KERNEL, DEVICE, LIMITED = "kernel_latency_ms", "device_latency_ms", "limited_sum_pct"
 
 CAUSES: tuple[tuple[str, str, str], ...] = (
     ("cpu-ready", "cpu-limit", "same"),
@@ -36,6 +37,7 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ("remote-numa-memory", "wider-than-node-badly-split", "same"),
     ("remote-numa-memory", "odd-wide-vm", "same"),
     ("wider-than-node-badly-split", "odd-wide-vm", "same"),
+    ("storage-queue-full", "storage-latency", "same"),
     ("storage-latency", "storage-queue-full", "same"),
     ("storage-latency", "storage-queue-full", "adapter"),
 )
@@ -47,6 +49,10 @@ The relation is the `same` VM or device, its `host`, or an `adapter`: a device o
 ONLY_IF: Mapping[tuple[str, str], Callable[[Finding, Finding], bool]] = {
     # limited time is not ready time: a limit explains ready only where limited time is unknown
     ("cpu-ready", "cpu-limit"): lambda _, limit: limit.evidence[0].metric != LIMITED,
+    ("co-stop", "cpu-ready"): lambda costop, ready: _rank(ready) <= _rank(costop),
+    # commands pile up in front of a slow device; the queue of a fast one is itself the delay
+    ("storage-queue-full", "storage-latency"): lambda _, slow: slow.evidence[0].metric == DEVICE,
+    ("storage-latency", "storage-queue-full"): lambda slow, _: slow.evidence[0].metric != DEVICE,
 }
 """Conditions of a finding and its cause."""
 
@@ -76,7 +82,11 @@ def link(findings: Sequence[Finding]) -> None:
             if where == "adapter" and ("/adapter/" not in subject.path or finding.evidence[0].metric != KERNEL):
                 continue
             found = by_place.get((cause, where, place)) if place else None
-            holds = ONLY_IF.get((code, cause), lambda *_: True)
-            if found is not None and found is not finding and holds(finding, found):
+            holds = ONLY_IF.get((code, cause))
+            if found is not None and found is not finding and (holds is None or holds(finding, found)):
                 finding.cause = found.key
                 break
+
+
+def _rank(finding: Finding) -> int:
+    return SEVERITIES.index(finding.severity)

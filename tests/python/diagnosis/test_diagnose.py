@@ -704,6 +704,27 @@ def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> Non
     assert only(look({**full, (adapter, "device_latency_ms"): 50}), "storage-latency").cause is None
 
 
+@pytest.mark.parametrize(
+    ("device_ms", "kernel_ms", "causes"),
+    [
+        (45, 15, {"storage-queue-full": ("storage-latency", LUN), "storage-latency": None}),
+        (4, 15, {"storage-queue-full": None, "storage-latency": ("storage-queue-full", LUN)}),
+    ],
+)
+def test_a_slow_device_fills_its_queue_and_a_full_queue_of_a_fast_one_is_the_delay(
+    look: Look, device_ms: float, kernel_ms: float, causes: dict[str, tuple[str, str] | None]
+) -> None:
+    times = {(LUN, "device_latency_ms"): device_ms, (LUN, "kernel_latency_ms"): kernel_ms}
+    found = look({**HEALTHY, **times, (LUN, "queued_commands"): 11})
+    assert {finding.code: finding.cause for finding in found.findings} == causes
+
+
+@pytest.mark.parametrize(("ready", "cause"), [(24, None), (160, ("cpu-ready", DB))])
+def test_milder_ready_does_not_explain_costop(look: Look, ready: float, cause: tuple[str, str] | None) -> None:
+    found = look({**HEALTHY, (DB, "ready_sum_pct"): ready, (DB, "costop_sum_pct"): 75})
+    assert only(found, "co-stop").cause == cause
+
+
 def tables(folder: Path, sources: Mapping[str, tuple[Table, int, int]]) -> list[Path]:
     """Sources by name: what they say, after how many hours they begin, and how many samples they have."""
     paths = []
