@@ -99,6 +99,11 @@ class Case:
         ready = self.per_vcpu(vm, "ready_sum_pct")
         return ready.less(self.per_vcpu(vm, "limited_sum_pct")) if ready else None
 
+    def working(self, guest: str | None) -> Stat | None:
+        """Return CPU of a guest without steal, when it got no CPU, or None without a measurement."""
+        busy = self.evidence.stat(guest, "guest_cpu_pct")
+        return busy.less(self.evidence.stat(guest, "steal_pct")) if busy else None
+
     def busy(self, vm: Vm) -> Busy | None:
         """Return the load of a VM as its guest sees it, in per cent of a vCPU, by the best available metric."""
         if not vm.vcpus:

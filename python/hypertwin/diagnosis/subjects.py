@@ -160,4 +160,4 @@ class Busy:
     entity: str
     divisor: float
     added: float = 0.0
-    """Mean wait for a CPU, included in the load."""
+    """Mean wait for a CPU that the load includes, or minus the mean steal that it does not include."""

@@ -290,6 +290,17 @@ def test_a_full_machine_is_not_undersized_while_its_host_or_limit_holds_it(look:
     assert codes(look({**busy, (DB, "ready_sum_pct"): 290, (DB, "limited_sum_pct"): 280})) == {"cpu-limit"}
 
 
+def test_steal_is_no_work_of_a_guest(look: Look) -> None:
+    stolen: Table = {(GUEST, "guest_cpu_pct"): 95, (GUEST, "steal_pct"): 25}
+    assert codes(look(stolen)) == {"cpu-ready"}
+    # nor if the guest is that of a VM of the cluster file
+    known = scenario.loads(PAIR, {"vms.db.label": "app"})
+    assert "undersized-vm" not in codes(look(stolen, cluster=known, simulate=False))
+    full = only(look({**stolen, (GUEST, "steal_pct"): 2}, charts=True), "undersized-vm")
+    assert full.evidence[0].value == 93
+    assert full.charts[0]["mean"] == [93] * SAMPLES
+
+
 def test_hidden_saturation_needs_a_full_host_and_a_calm_guest(look: Look) -> None:
     full = {**HEALTHY, (HOST, "usage_pct"): 100}
     finding = only(look(full), "hidden-host-saturation")
