@@ -322,6 +322,7 @@ def _aggregate(path: Path, metrics: Sequence[str], progress: LabelledProgress | 
 
     if progress:
         progress("aggregating values", 0, 0)
+    aggregates.add_io(path)
     return {(each.entity, each.metric): _stat(each) for each in aggregates.totals(path, metrics)}
 
 

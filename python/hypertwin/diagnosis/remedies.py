@@ -235,7 +235,9 @@ class Remedies:
     def _storage(self, finding: Finding, host: Host) -> Remedy | str:
         measured = {measure.metric for measure in finding.evidence}
         if not measured & {"queued_commands", "kernel_latency_ms"}:
-            return "the wait is in the array or the fabric, not in the hypervisor: no host setting fixes it"
+            known = "device_latency_ms" in measured
+            where = "in the array or the fabric, not in the hypervisor: no host setting fixes it"
+            return f"the wait is {where if known else 'below the guest: DAVG and KAVG were not measured'}"
         vm = self._busiest(finding, host)
         if vm is None:
             return (

@@ -716,6 +716,47 @@ def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> Non
 
 
 @pytest.mark.parametrize(
+    "disk",
+    [
+        f"{DB}/disk/scsi0:0",
+        f"{HOST}/pool/vSAN Owner",
+        f"{HOST}/datastore/ds1",
+        f"{HOST}/adapter/vmhba0",
+        f"{GUEST}/disk/sda",
+    ],
+)
+def test_latencies_of_reads_and_writes_count_by_their_ios(look: Look, disk: str) -> None:
+    io: Table = {(disk, "read_iops"): 300, (disk, "write_iops"): 100, (disk, "write_latency_ms"): 20}
+    found = look({**io, (disk, "read_latency_ms"): 40}, charts=True)
+    finding = only(found, "storage-latency")
+    assert (finding.subject.path, finding.evidence[0].metric, finding.evidence[0].value) == (disk, "latency_ms", 35)
+    assert "at 400 I/Os a second" in finding.text
+    assert finding.charts[0]["mean"] == [35] * SAMPLES
+    assert "storage-latency" not in {each["code"] for each in found.document["not_checked"]}
+    assert not codes(look({**io, (disk, "read_latency_ms"): 26}))
+    # a measured mean counts, and so do I/Os without any writes
+    assert not codes(look({**io, (disk, "read_latency_ms"): 40, (disk, "latency_ms"): 24}))
+    reads: Table = {(disk, "read_iops"): 300, (disk, "write_iops"): 0, (disk, "read_latency_ms"): 40}
+    assert only(look(reads), "storage-latency").evidence[0].value == 40
+
+
+def test_few_slow_reads_among_many_fast_writes_are_no_slow_storage(look: Look) -> None:
+    disk = f"{DB}/disk/scsi0:0"
+    calm: Table = {
+        (disk, "read_iops"): [1000, 1000, 1000, 1] * 10,
+        (disk, "read_latency_ms"): [1, 1, 1, 100] * 10,
+        (disk, "write_iops"): 1000,
+        (disk, "write_latency_ms"): 1,
+    }
+    assert not codes(look(calm))
+    few: Table = {(disk, "read_iops"): 0.5, (disk, "read_latency_ms"): 100}
+    assert not codes(look(few))
+    unknown = look({(disk, "read_latency_ms"): 100})
+    (needs,) = [each["needs"] for each in unknown.document["not_checked"] if each["code"] == "storage-latency"]
+    assert needs.endswith("or that of their reads and writes with I/Os per second")
+
+
+@pytest.mark.parametrize(
     ("device_ms", "kernel_ms", "causes"),
     [
         (45, 15, {"storage-queue-full": ("storage-latency", LUN), "storage-latency": None}),
