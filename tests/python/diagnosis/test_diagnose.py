@@ -377,6 +377,16 @@ def test_a_host_tells_of_its_memory_by_its_own_counters(look: Look) -> None:
     )
 
 
+def test_a_host_whose_memory_is_used_up_or_in_a_low_state_is_full(look: Look) -> None:
+    full: Table = {(HOST, "memory_bytes"): 256 * 2**30, (HOST, "memory_used_bytes"): 255 * 2**30}
+    finding = only(look({**full, (HOST, "memory_state"): 3}), "host-memory-full")
+    assert (finding.severity, finding.figure) == ("critical", "memory 100 % used, state 3 (0 is enough)")
+    assert [measure.metric for measure in finding.evidence] == ["memory_used_bytes", "memory_state"]
+    for state, severity in ((2, "warning"), (3, "critical")):
+        assert only(look({**HEALTHY, (HOST, "memory_state"): state}), "host-memory-full").severity == severity
+    assert not codes(look({**HEALTHY, (HOST, "memory_state"): 1}))
+
+
 def test_machines_that_wait_for_swap_are_told_once_for_their_host(look: Look) -> None:
     other = f"{HOST}/vm/other"
     waits = {(DB, "swap_wait_sum_pct"): 80, (other, "swap_wait_sum_pct"): 80, (other, "vcpus"): 2}
