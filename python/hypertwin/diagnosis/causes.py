@@ -28,6 +28,7 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ("host-cpu-saturated", "unbalanced-monsters", "host"),
     ("host-cpu-saturated", "hci-overhead", "host"),
     ("host-cpu-saturated", "hidden-host-saturation", "host"),
+    ("swap-wait", "memory-limit", "worst"),
     ("swap-wait", "memory-reclaim", "same"),
     ("swap-wait", "host-memory-overcommitted-reclaiming", "host"),
     ("host-memory-full", "host-memory-overcommitted-reclaiming", "host"),
@@ -43,7 +44,8 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
 )
 """Tuples of a code, the code that explains it, and their relation. The first match is the cause.
 
-The relation is the `same` VM or device, its `host`, or an `adapter`: a device of the same host with a full queue.
+The relation is the `same` VM or device, its `host`, or the `worst` VM of a host. An `adapter` has a device of the same
+host with a full queue.
 """
 
 ONLY_IF: Mapping[tuple[str, str], Callable[[Finding, Finding], bool]] = {
@@ -79,9 +81,11 @@ def link(findings: Sequence[Finding]) -> None:
             if code != finding.code:
                 continue
             place = subject.path if where == "same" else subject.host
+            if where == "worst":
+                place = finding.evidence[0].entity
             if where == "adapter" and ("/adapter/" not in subject.path or finding.evidence[0].metric != KERNEL):
                 continue
-            found = by_place.get((cause, where, place)) if place else None
+            found = by_place.get((cause, "same" if where == "worst" else where, place)) if place else None
             holds = ONLY_IF.get((code, cause))
             if found is not None and found is not finding and (holds is None or holds(finding, found)):
                 finding.cause = found.key

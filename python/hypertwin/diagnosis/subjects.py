@@ -118,6 +118,8 @@ class Vm:
     memory_bytes: float | None = None
     facts: language.Vm | None = None
     """Entry in the scenario."""
+    memory_limit_bytes: float | None = None
+    """Limit of its host memory below its memory, or None without one."""
     guest: str | None = None
     """Path of the measured guest of the VM."""
     layout: Mapping[str, Any] | None = None

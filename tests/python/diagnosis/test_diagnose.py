@@ -100,7 +100,7 @@ def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
     assert {each["code"] for each in found.document["not_checked"]} == {
         *("odd-wide-vm", "hot-add-wide-vm", "wider-than-node-badly-split", "cluster-without-failover-capacity"),
         *("ha-off", "admission-control-off", "hyper-threading-off", "power-policy", "mixed-cpu-models", "evc-behind"),
-        *("datastore-nearly-full", "old-snapshot"),
+        *("datastore-nearly-full", "old-snapshot", "memory-limit"),
     }
 
 
@@ -394,6 +394,15 @@ def test_machines_that_wait_for_swap_are_told_once_for_their_host(look: Look) ->
     assert finding.subject.path == HOST
     assert [(measure.entity, measure.value) for measure in finding.evidence] == [(other, 40), (DB, 10)]
     assert finding.title.startswith("2 VMs, other the most")
+
+
+def test_a_vm_that_waits_for_swap_because_of_its_limit(look: Look) -> None:
+    table: Table = {(DB, "swap_wait_sum_pct"): 80, (DB, "swapped_bytes"): 2**34, (DB, "memory_used_bytes"): 2**34}
+    found = look(table, cluster=scenario.loads(PAIR, {"vms.db.memory_limit": "16 GiB"}), simulate=False)
+    assert {finding.code: finding.cause for finding in found.findings} == {
+        "swap-wait": ("memory-limit", DB),
+        "memory-limit": None,
+    }
 
 
 def test_a_saturated_host_says_its_load_average(look: Look) -> None:

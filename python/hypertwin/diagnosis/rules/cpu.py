@@ -37,6 +37,7 @@ MENTIONED = 1.5
 LATENCY = "cpu_latency_pct"
 
 STEAL = Band.of("ready_pct", "steal_pct", what="steal in a guest", own=OWN)
+OF_LIMIT = Band("cpu_limit", "%", "CPU used by a VM, of its limit", warning=95, own=OWN)
 USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=hosts.CPU.critical, own=OWN)
 GUEST = Band("guest_cpu_pct", "%", "CPU of the largest VM as its guest sees it", warning=85, below=True, own=OWN)
 
@@ -264,12 +265,23 @@ def _crowd(host: Host | None) -> str:
     "cpu-limit",
     title="A VM reaches its CPU limit",
     says=(
-        "The VM could run, but its limit (or quota) forbids it. The published limit is 0. The limit "
-        "of 1% allows for chance, and critical begins at the critical limit of ready."
+        "The VM could run, but its limit (or quota) forbids it. The published limit is 0. The limit of 1% allows for "
+        "chance, and critical begins at the critical limit of ready. Without measured limited time, a VM counts that "
+        "uses all of its limit in the cluster file. If its ready time is known, it must be beyond the healthy range, "
+        "and counts as limited."
     ),
-    bands=(LIMITED,),
+    bands=(LIMITED, OF_LIMIT),
     references=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
-    needs=(Need("limited time of VMs (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
+    needs=(
+        Need(
+            "limited time of VMs (%MLMTD, cpu.maxlimited), or their CPU in MHz and their configuration (--cluster)",
+            fact=lambda case: (
+                case.evidence.has("vm", LIMITED.metric)
+                or (case.scenario is not None and any(map(case.used_mhz, case.vms)))
+            ),
+        ),
+        VCPUS,
+    ),
 )
 def cpu_limit(case: Case) -> Iterator[Finding]:
     """Find VMs throttled by their own CPU limit."""
@@ -293,8 +305,39 @@ def cpu_limit(case: Case) -> Iterator[Finding]:
                 f"{vm.name} could run, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
                 f"is part of its ready time.{of_ready} {also}"
             ),
-            advice="Remove the limit. To protect other VMs, use shares or give it fewer vCPUs.",
+            advice=_NO_LIMIT,
             evidence=[_measure(case, vm, LIMITED, each)],
+        )
+    yield from _at_limit(case)
+
+
+_NO_LIMIT = "Remove the limit. To protect other VMs, use shares or give it fewer vCPUs."
+
+
+def _at_limit(case: Case) -> Iterator[Finding]:
+    """Find VMs that use their configured limit, without measured limited time."""
+    for vm in case.vms:
+        limit, used, each = vm.facts and vm.facts.limit_hz, case.used_mhz(vm), case.per_vcpu(vm, READY.metric)
+        most = (vm.vcpus or 0) * (vm.host.clock_mhz or 0) * 1e6 if vm.host else 0
+        if not limit or not used or case.evidence.stat(vm.entity, LIMITED.metric) or limit >= most > 0:
+            continue
+        share = used.over(limit / 1e8)
+        if OF_LIMIT.severity(share.often) is None or (each and READY.severity(each.high) is None):
+            continue
+        told = f"{used.often:,.0f} of {limit / 1e6:,.0f} MHz"
+        waits = f" Its ready time is {ready.percent(each.high)} per vCPU, {each.said(SUSTAINED)}." if each else ""
+        what = f"CPU used by {vm.name}, of its limit, {share.said(OFTEN)}"
+        yield cpu_limit.about(
+            vm.subject,
+            severity=(each and LIMITED.severity(each.high)) or "warning",
+            title=f"{vm.name} reaches its CPU limit: it uses {told}",
+            figure=f"uses {told}",
+            text=(
+                f"{vm.name} uses {told} that its limit allows, {share.said(OFTEN)}.{waits} A less busy host does not "
+                "help."
+            ),
+            advice=_NO_LIMIT,
+            evidence=[OF_LIMIT.measure(what, round(share.often, 1), samples=share.count)],
         )
 
 
