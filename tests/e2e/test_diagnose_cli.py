@@ -114,15 +114,15 @@ def test_the_page_is_inert(cli: Cli, table: Path, tmp_path: Path) -> None:
 def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     done = cli("diagnose", "--cluster", tiny, exits=0)
     assert re.match(
-        r"Nothing was measured: simulated the scenario for 4 s\. No problems in 18 checks \(1 host, 3 VMs\)\. "
-        r"The other 11 need more data\. ",
+        r"Nothing was measured: simulated the scenario for 4 s\. No problems in 20 checks \(1 host, 3 VMs\)\. "
+        r"The other 10 need more data\. ",
         " ".join(done.stdout.split()),
     )
     done = cli("diagnose", "--cluster", tiny, "--no-what-if")
     assert " ".join(done.stdout.split()).startswith(
         "Nothing was measured or simulated: simulations are switched off. "
         "Record a run: `hypertwin simulate FILE --format esxtop -o DIR`, then `hypertwin diagnose DIR/*.csv`. "
-        "No problems in only 6 checks (1 host, 3 VMs). The other 23 need more data. "
+        "No problems in only 6 checks (1 host, 3 VMs). The other 24 need more data. "
     )
     done = cli("diagnose", "--cluster", tiny, "--no-what-if", "--explain")
     assert "Not checked" in done.stdout

@@ -22,7 +22,7 @@ ALSO_TRUE = {"cluster-without-failover-capacity"}
 """Of two hosts that are more than half used together, neither may fail: so it is with most of what is planted."""
 
 NOT_IN_ESXTOP = {
-    *("host-memory-full", "ha-off", "admission-control-off", "hyper-threading-off", "power-policy"),
+    *("ha-off", "admission-control-off", "hyper-threading-off", "power-policy"),
     *("mixed-cpu-models", "evc-behind", "datastore-nearly-full", "old-snapshot"),
 }
 """Rules that need what only an inventory says."""

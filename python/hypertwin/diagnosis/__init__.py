@@ -185,13 +185,13 @@ def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
         (measure.entity, measure.metric, measure.band.first * measure.divisor, measure.band.below)
         for finding in findings
         for measure in finding.evidence
-        if measure.entity is not None and measure.band is not None and measure.metric == measure.band.metric
+        if measure.entity is not None and measure.band is not None and measure.is_of_samples
     }
     found = evidence.beyond(sorted(asked))
     for finding in findings:
         finding.evidence = [
             replace(measure, when=found.get((measure.entity or "", measure.metric)))
-            if measure.band is not None and measure.metric == measure.band.metric
+            if measure.is_of_samples
             else measure
             for measure in finding.evidence
         ]

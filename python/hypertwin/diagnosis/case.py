@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from hypertwin import _core, members
 from hypertwin.diagnosis import snapshot
 from hypertwin.diagnosis.evidence import Evidence, Read, Stat
 from hypertwin.diagnosis.subjects import Busy, Cluster, Host, Subject, Vm, cluster_name
@@ -94,6 +95,31 @@ class Case:
         stat = self.evidence.stat(vm.entity, metric)
         return stat.over(vm.vcpus) if stat and vm.vcpus else None
 
+    def waiting(self, vm: Vm) -> Stat | None:
+        """Return ready per vCPU without limited time: what the host makes a VM wait, or None without a measurement."""
+        ready = self.per_vcpu(vm, "ready_sum_pct")
+        return ready.less(self.per_vcpu(vm, "limited_sum_pct")) if ready else None
+
+    def used_mhz(self, vm: Vm) -> Stat | None:
+        """Return the CPU that a VM uses at nominal clock, by the best available metric."""
+        clock = vm.host.clock_mhz if vm.host else None
+        for metric, mhz in (
+            ("used_mhz", 1.0),
+            ("used_sum_pct", (clock or 0.0) / 100),
+            ("run_sum_pct", (clock or 0.0) / 100),
+            ("cpu_cores", clock),
+            ("demand_mhz", 1.0),
+        ):
+            stat = self.evidence.stat(vm.entity, metric)
+            if stat and mhz:
+                return stat.over(1 / mhz)
+        return None
+
+    def working(self, guest: str | None) -> Stat | None:
+        """Return CPU of a guest without steal, when it got no CPU, or None without a measurement."""
+        busy = self.evidence.stat(guest, "guest_cpu_pct")
+        return busy.less(self.evidence.stat(guest, "steal_pct")) if busy else None
+
     def busy(self, vm: Vm) -> Busy | None:
         """Return the load of a VM as its guest sees it, in per cent of a vCPU, by the best available metric."""
         if not vm.vcpus:
@@ -165,12 +191,19 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm
             vcpus=each.vcpus,
             memory_bytes=each.memory_bytes,
             facts=each,
+            memory_limit_bytes=_memory_limit(scenario, each),
             layout=layouts[each.name],
             appliance=each.storage_appliance,
         )
         for each in inventory.vms
     ]
     return list(clusters.values()), list(hosts.values()), vms
+
+
+def _memory_limit(scenario: Scenario, vm: members.Vm) -> float | None:
+    said = scenario.data["vms"][vm.group].get("memory_limit")
+    limit = _core.size_bytes(said) if said else None
+    return limit if limit is not None and limit < vm.memory_bytes else None
 
 
 def _gathered(clusters: Sequence[Cluster], hosts: Sequence[Host], vms: Sequence[Vm]) -> list[Cluster]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hypertwin.diagnosis.rule import Finding
+from hypertwin.documents.diagnosis import SEVERITIES
 
-KERNEL = "kernel_latency_ms"
+KERNEL, DEVICE, LIMITED = "kernel_latency_ms", "device_latency_ms", "limited_sum_pct"
 
 CAUSES: tuple[tuple[str, str, str], ...] = (
     ("cpu-ready", "cpu-limit", "same"),
@@ -27,6 +28,7 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ("host-cpu-saturated", "unbalanced-monsters", "host"),
     ("host-cpu-saturated", "hci-overhead", "host"),
     ("host-cpu-saturated", "hidden-host-saturation", "host"),
+    ("swap-wait", "memory-limit", "worst"),
     ("swap-wait", "memory-reclaim", "same"),
     ("swap-wait", "host-memory-overcommitted-reclaiming", "host"),
     ("host-memory-full", "host-memory-overcommitted-reclaiming", "host"),
@@ -36,13 +38,25 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ("remote-numa-memory", "wider-than-node-badly-split", "same"),
     ("remote-numa-memory", "odd-wide-vm", "same"),
     ("wider-than-node-badly-split", "odd-wide-vm", "same"),
+    ("storage-queue-full", "storage-latency", "same"),
     ("storage-latency", "storage-queue-full", "same"),
     ("storage-latency", "storage-queue-full", "adapter"),
 )
 """Tuples of a code, the code that explains it, and their relation. The first match is the cause.
 
-The relation is the `same` VM or device, its `host`, or an `adapter`: a device of the same host with a full queue.
+The relation is the `same` VM or device, its `host`, or the `worst` VM of a host. An `adapter` has a device of the same
+host with a full queue.
 """
+
+ONLY_IF: Mapping[tuple[str, str], Callable[[Finding, Finding], bool]] = {
+    # limited time is not ready time: a limit explains ready only where limited time is unknown
+    ("cpu-ready", "cpu-limit"): lambda _, limit: limit.evidence[0].metric != LIMITED,
+    ("co-stop", "cpu-ready"): lambda costop, ready: _rank(ready) <= _rank(costop),
+    # commands pile up in front of a slow device; the queue of a fast one is itself the delay
+    ("storage-queue-full", "storage-latency"): lambda _, slow: slow.evidence[0].metric == DEVICE,
+    ("storage-latency", "storage-queue-full"): lambda slow, _: slow.evidence[0].metric != DEVICE,
+}
+"""Conditions of a finding and its cause."""
 
 
 EXPLAINED = frozenset({code for code, _, _ in CAUSES} | {cause for _, cause, _ in CAUSES}) - {
@@ -67,9 +81,16 @@ def link(findings: Sequence[Finding]) -> None:
             if code != finding.code:
                 continue
             place = subject.path if where == "same" else subject.host
+            if where == "worst":
+                place = finding.evidence[0].entity
             if where == "adapter" and ("/adapter/" not in subject.path or finding.evidence[0].metric != KERNEL):
                 continue
-            found = by_place.get((cause, where, place)) if place else None
-            if found is not None and found is not finding:
+            found = by_place.get((cause, "same" if where == "worst" else where, place)) if place else None
+            holds = ONLY_IF.get((code, cause))
+            if found is not None and found is not finding and (holds is None or holds(finding, found)):
                 finding.cause = found.key
                 break
+
+
+def _rank(finding: Finding) -> int:
+    return SEVERITIES.index(finding.severity)

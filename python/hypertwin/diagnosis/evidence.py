@@ -77,8 +77,20 @@ class Stat:
 
     def over(self, divisor: float) -> Stat:
         """Return the metric divided by a positive number."""
-        names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
-        return replace(self, **{name: getattr(self, name) / divisor for name in names})
+        return replace(self, **{name: getattr(self, name) / divisor for name in _VALUES})
+
+    def less(self, part: Stat | None) -> Stat:
+        """Return the metric without one of its parts, whose peaks are assumed to be at the same times.
+
+        `high` is at least the difference of the means, which needs no assumption.
+        """
+        if part is None:
+            return self
+        rest = {name: max(getattr(self, name) - getattr(part, name), 0.0) for name in _VALUES}
+        return replace(self, **{**rest, "high": min(max(rest["high"], rest["mean"]), self.high)})
+
+
+_VALUES = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
 
 
 @dataclass(frozen=True)
@@ -310,6 +322,7 @@ def _aggregate(path: Path, metrics: Sequence[str], progress: LabelledProgress | 
 
     if progress:
         progress("aggregating values", 0, 0)
+    aggregates.add_io(path)
     return {(each.entity, each.metric): _stat(each) for each in aggregates.totals(path, metrics)}
 
 

@@ -35,9 +35,9 @@ def limits(case: Case) -> list[NearLimit]:
 
 
 def _of_vms(case: Case, band: Band) -> Figures:
-    """Yield sustained figures of VMs, per vCPU."""
+    """Yield sustained figures of VMs, per vCPU. Ready is without limited time."""
     for vm in case.vms:
-        stat = case.per_vcpu(vm, band.metric)
+        stat = case.waiting(vm) if band is READY else case.per_vcpu(vm, band.metric)
         if stat is not None:
             yield vm.name, stat.high
 

@@ -235,7 +235,9 @@ class Remedies:
     def _storage(self, finding: Finding, host: Host) -> Remedy | str:
         measured = {measure.metric for measure in finding.evidence}
         if not measured & {"queued_commands", "kernel_latency_ms"}:
-            return "the wait is in the array or the fabric, not in the hypervisor: no host setting fixes it"
+            known = "device_latency_ms" in measured
+            where = "in the array or the fabric, not in the hypervisor: no host setting fixes it"
+            return f"the wait is {where if known else 'below the guest: DAVG and KAVG were not measured'}"
         vm = self._busiest(finding, host)
         if vm is None:
             return (
@@ -400,6 +402,11 @@ def _without_limit(shape: _Shape) -> Remedy:
     return shape.remedy([shape.set(f"remove the limit of {shape.vm.name}", {"limit": None})], "limited_pct")
 
 
+def _without_memory_limit(shape: _Shape) -> Remedy:
+    off = shape.set(f"remove the memory limit of {shape.vm.name}", {"memory_limit": None})
+    return shape.remedy([off], "host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95")
+
+
 def _even(shape: _Shape) -> Remedy:
     def level(before: Figures, after: Figures) -> bool:
         slower = after.get("response_ms_p95", 0.0) > SAME * before.get("response_ms_p95", 0.0)
@@ -468,6 +475,7 @@ def _larger(shape: _Shape) -> Remedy | None:
 
 _RESHAPED: Mapping[str, Callable[[_Shape], Remedy | str | None]] = {
     "cpu-limit": _without_limit,
+    "memory-limit": _without_memory_limit,
     "odd-wide-vm": _even,
     "hot-add-wide-vm": _without_hot_add,
     "wider-than-node-badly-split": _evenly_split,

@@ -104,6 +104,11 @@ class Measure:
     """Offset added to the telemetry's figure after the division."""
     when: When | None = None
 
+    @property
+    def is_of_samples(self) -> bool:
+        """True if its band applies to single samples of the telemetry."""
+        return self.band is not None and self.metric == self.band.metric and not self.added
+
     def to_dict(self) -> findings.Figure:
         """Return the figure as JSON has it."""
         return {

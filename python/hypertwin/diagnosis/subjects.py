@@ -118,6 +118,8 @@ class Vm:
     memory_bytes: float | None = None
     facts: language.Vm | None = None
     """Entry in the scenario."""
+    memory_limit_bytes: float | None = None
+    """Limit of its host memory below its memory, or None without one."""
     guest: str | None = None
     """Path of the measured guest of the VM."""
     layout: Mapping[str, Any] | None = None
@@ -160,4 +162,4 @@ class Busy:
     entity: str
     divisor: float
     added: float = 0.0
-    """Mean wait for a CPU, included in the load."""
+    """Mean wait for a CPU that the load includes, or minus the mean steal that it does not include."""

@@ -87,6 +87,7 @@ TOLD = {
     "memory-reclaim": ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95"),
     "host-memory-overcommitted-reclaiming": ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95"),
     "cpu-limit": ("limited_pct", "response_ms_p95"),
+    "memory-limit": ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95"),
     "oversized-vm": ("vcpus", "guest_cpu_pct", "ready_pct", "response_ms_p95"),
     "undersized-vm": ("guest_cpu_pct", "response_ms_p95"),
     "more-vcpus-than-cores": ("ready_pct", "costop_pct", "response_ms_p95"),
@@ -101,7 +102,7 @@ TOLD = {
 
 MEASURED = (
     *("cpu-ready", "co-stop", "cpu-limit", "host-cpu-saturated", "hidden-host-saturation", "hci-overhead"),
-    *("storage-queue-full", "storage-latency", *MEMORY),
+    *("storage-queue-full", "storage-latency", "memory-limit", *MEMORY),
 )
 """Codes of measured harm, which keep their severity even if no change helps on the twin."""
 
@@ -109,6 +110,7 @@ SYMPTOM = {
     "cpu-ready": ("ready_pct", 1.0),
     "co-stop": ("costop_pct", 0.5),
     "cpu-limit": ("limited_pct", 0.5),
+    "memory-limit": ("host_reclaimed_bytes", MIB),
     "host-cpu-saturated": ("host_usage_pct", 80.0),
     "hidden-host-saturation": ("host_usage_pct", 80.0),
     "remote-numa-memory": ("numa_local_pct", 95.0),

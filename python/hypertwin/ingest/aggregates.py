@@ -12,7 +12,8 @@ from pathlib import Path
 
 import polars as pl
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import outside, telemetry_table
+from hypertwin.ingest.telemetry import METRICS
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 BATCH_ROWS = 4_000_000
@@ -21,6 +22,8 @@ QUANTILES = (0.05, 0.2, 0.5, 0.8, 0.95)
 OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
 """Metrics that are also kept for single vCPUs. For other metrics only the sum of the VM is judged."""
 
+_IO = ("iops", "latency_ms")
+_OF_IO = ("read_iops", "write_iops", "read_latency_ms", "write_latency_ms")
 _KEY = ("entity", "metric")
 _US = pl.col("time").dt.epoch("us").alias("us")
 _DISTANCE = pl.when("below").then(pl.col("beyond") - pl.col("value")).otherwise(pl.col("value") - pl.col("beyond"))
@@ -64,6 +67,53 @@ class Pairs:
         if len(self._seen) > self._most:
             allowed = f"at most {self._most:,} entities times metrics"
             outside.Source(source).too_large("more", allowed, "give fewer files at a time")
+
+
+def add_io(path: Path) -> None:
+    """Add I/Os and their mean latency to a table where a source has only those of reads and those of writes.
+
+    The mean is weighted by the I/Os of each time. Samples without a time or without I/Os have none.
+    """
+    samples = _samples(path)
+    counts = samples.filter(pl.col("metric").is_in(_texts((*_IO, *_OF_IO), "metric"))).group_by(*_KEY).len()
+    found = _named(counts.collect(engine="streaming"))
+    measured = found.filter(pl.col("metric").is_in(_IO)).select(_KEY)
+    batches = (
+        found.filter(pl.col("metric").is_in(_OF_IO))
+        .join(measured.group_by("entity").len().filter(pl.col("len") == len(_IO)), on="entity", how="anti")
+        .group_by("entity")
+        .agg(pl.sum("len"))
+        .sort("entity")
+        .with_columns((pl.col("len").cum_sum() // BATCH_ROWS).alias("batch"))
+    )
+
+    def frames() -> Iterator[pl.DataFrame]:
+        of_io = samples.filter(pl.col("metric").is_in(_texts(_OF_IO, "metric")), pl.col("time").is_not_null())
+        for (_,), batch in batches.group_by("batch", maintain_order=True):
+            here = of_io.filter(pl.col("entity").is_in(_texts(batch["entity"], "entity")))
+            yield _io(here.collect(engine="streaming")).join(measured, on=_KEY, how="anti").cast(pl.Schema(SCHEMA))
+
+    if batches.height:
+        telemetry_table.write(frames(), _added(path))
+
+
+def _io(parts: pl.DataFrame) -> pl.DataFrame:
+    """Return the I/Os and their mean latency of each entity and time."""
+    means = (pl.col("value").filter(pl.col("metric") == name).mean().alias(name) for name in _OF_IO)
+    wide = parts.group_by("entity", "time").agg(*means).cast({"entity": pl.String})
+    rates = [pl.col(name).fill_null(0.0) for name in _OF_IO[:2]]
+    spent = [
+        pl.when(rate > 0).then(rate * pl.col(name)).otherwise(0.0) for rate, name in zip(rates, _OF_IO[2:], strict=True)
+    ]
+    iops = rates[0] + rates[1]
+    return (
+        wide.filter(pl.any_horizontal(pl.col(_OF_IO[:2]).is_not_null()))
+        .select("time", "entity", iops=iops, latency_ms=(spent[0] + spent[1]) / iops)
+        .unpivot(_IO, index=("time", "entity"), variable_name="metric")
+        .filter(pl.col("value").is_finite())
+        .with_columns(pl.col("metric").replace_strict({name: METRICS[name].unit for name in _IO}).alias("unit"))
+        .sort(*_KEY, "time")
+    )
 
 
 def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:
@@ -155,7 +205,13 @@ def beyond(
 
 
 def _samples(path: Path) -> pl.LazyFrame:
-    return pl.scan_parquet(path, glob=False).filter(pl.col("value").is_finite())
+    files = [each for each in (path, _added(path)) if each.exists()]
+    return pl.scan_parquet(files, glob=False).filter(pl.col("value").is_finite())
+
+
+def _added(path: Path) -> Path:
+    """Return the file with the rows that `add_io` adds to a table."""
+    return path.with_name(f"{path.name}.added")
 
 
 def _texts(texts: Iterable[str], column: str) -> pl.Series:

@@ -31,7 +31,7 @@ OF_THE_CPU = (
 )
 OF_THE_DISKS = ("iops", "read_iops", "write_iops")
 OF_THE_MEMORY = ("memory_used_bytes", "memory_active_bytes", "ballooned_bytes", "swapped_bytes")
-OF_A_HOST = ("usage_pct", "utilization_pct", "memory_bytes", "memory_free_bytes")
+OF_A_HOST = ("usage_pct", "utilization_pct", "memory_bytes")
 _READ = (*OF_THE_CPU, *OF_THE_DISKS, *OF_THE_MEMORY, *OF_A_HOST)
 
 MOST_SERIES = 2_000_000
@@ -502,14 +502,8 @@ def _usage(figure: Figure, factor: float, counter: str) -> dict[str, object]:
 
 
 def _memory_usage_pct(root: _Root, host: Host) -> float | None:
-    """Return the mean of memory in use, in per cent.
-
-    On ESXi, memory that is not free is in use. Linux keeps copies of files in it.
-    """
-    total = root.mean("memory_bytes") or host.memory_bytes
-    used, free = root.mean("memory_used_bytes"), root.mean("memory_free_bytes")
-    if used is None and free is not None and not root.is_linux:
-        used = total - free
+    """Return the mean of memory in use, in per cent."""
+    total, used = root.mean("memory_bytes") or host.memory_bytes, root.mean("memory_used_bytes")
     return None if used is None or total <= 0 else 100 * min(max(used / total, 0.0), 1.0)
 
 

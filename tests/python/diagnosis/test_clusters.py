@@ -27,11 +27,11 @@ def test_nothing_is_found_in_a_healthy_estate_and_what_was_checked_is_said() -> 
     assert codes(found) == []
     unchecked = {each["code"] for each in found.document["not_checked"]}
     assert unchecked == {
-        *("co-stop", "cpu-limit", "swap-wait", "remote-numa-memory", "hci-overhead", "oversized-vm", "undersized-vm"),
+        *("co-stop", "swap-wait", "remote-numa-memory", "hci-overhead", "oversized-vm", "undersized-vm"),
         *("storage-queue-full", "storage-latency"),
     }
     summary = diagnosis.summary(found.document)
-    assert summary.startswith(f"No problems in {len(RULES) - 9} checks (")
+    assert summary.startswith(f"No problems in {len(RULES) - 8} checks (")
     assert "a single sample is not enough" in "".join(
         each["needs"] for each in found.document["not_checked"] if "sized" in each["code"]
     )

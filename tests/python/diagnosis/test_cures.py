@@ -49,6 +49,58 @@ def test_the_cure_that_helps_is_the_one_that_is_advised(code: str, change: dict[
     assert "Use one socket" not in finding.text
 
 
+CAPPED = {"vms.db.limit": "2 GHz", "vms.db.measured": {"cpu_mhz": 2000, "ready_pct": 70}}
+
+
+def test_a_configured_limit_that_is_reached_explains_ready_and_is_removed() -> None:
+    waits, limit = diagnose(cluster=scenario.loads(PAIR, CAPPED)).findings
+    assert (limit.code, limit.severity, limit.figure) == ("cpu-limit", "critical", "uses 2,000 of 2,000 MHz")
+    assert (waits.code, waits.cause) == ("cpu-ready", limit.key)
+    assert limit.what_if is not None
+    assert (limit.what_if["set"], limit.what_if["helps"]) == ({"vms.db.limit": None}, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ({"vms.db.measured": {"cpu_mhz": 2000}}, ["cpu-limit"]),  # nobody knows how long it waits
+        ({"vms.db.measured.cpu_mhz": 1500}, ["cpu-ready"]),
+        ({"vms.db.measured.ready_pct": 1}, []),
+        ({"vms.db.limit": "20 GHz", "vms.db.measured.cpu_mhz": 20_000}, ["cpu-ready"]),  # all that its vCPUs have
+    ],
+)
+def test_a_limit_that_does_not_hold_a_vm_back_is_none(change: dict[str, Any], codes: list[str]) -> None:
+    found = diagnose(cluster=scenario.loads(PAIR, {**CAPPED, **change}), simulate=False)
+    assert [each.code for each in found.findings] == codes
+
+
+HELD = {
+    "vms.db.memory_limit": "16 GiB",
+    "vms.db.measured": {"cpu_mhz": 900, "memory_consumed": "16 GiB", "ballooned": "9 GiB", "swapped": "3 GiB"},
+}
+
+
+def test_a_memory_limit_that_is_reached_is_removed() -> None:
+    (limit,) = diagnose(cluster=scenario.loads(PAIR, {**HELD, "vms.db.memory_touched": "30 GiB"})).findings
+    assert (limit.code, limit.subject.name, limit.severity) == ("memory-limit", "db", "warning")
+    assert limit.title == "db is held at its memory limit of 16 GiB: 9 GiB ballooned and 3 GiB swapped out"
+    assert limit.what_if is not None
+    assert (limit.what_if["set"], limit.what_if["helps"]) == ({"vms.db.memory_limit": None}, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ({"vms.db.measured.memory_consumed": "8 GiB"}, ["memory-reclaim"]),
+        ({"vms.db.memory_limit": "32 GiB", "vms.db.measured.memory_consumed": "32 GiB"}, ["memory-reclaim"]),
+        ({"vms.web.host": "esx1", "vms.web.measured": {"ballooned": "2 GiB"}}, ["memory-limit", "memory-reclaim"]),
+    ],
+)
+def test_memory_that_a_limit_does_not_take_is_reclaimed_by_the_host(change: dict[str, Any], codes: list[str]) -> None:
+    found = diagnose(cluster=scenario.loads(PAIR, {**HELD, **change}), simulate=False)
+    assert [each.code for each in found.findings] == codes
+
+
 def test_what_makes_no_difference_is_info() -> None:
     split = {"vms.db.vcpus": 12, "vms.db.cores_per_socket": 2, "vms.db.numa.follow_cores_per_socket": True}
     finding = found(split)

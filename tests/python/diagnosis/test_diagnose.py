@@ -100,7 +100,7 @@ def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
     assert {each["code"] for each in found.document["not_checked"]} == {
         *("odd-wide-vm", "hot-add-wide-vm", "wider-than-node-badly-split", "cluster-without-failover-capacity"),
         *("ha-off", "admission-control-off", "hyper-threading-off", "power-policy", "mixed-cpu-models", "evc-behind"),
-        *("datastore-nearly-full", "old-snapshot"),
+        *("datastore-nearly-full", "old-snapshot", "memory-limit"),
     }
 
 
@@ -222,9 +222,28 @@ def test_when_tells_how_often_and_when(look: Look) -> None:
 def test_ready_that_a_limit_makes_is_the_limits(look: Look) -> None:
     found = look({**HEALTHY, (DB, "ready_sum_pct"): 160, (DB, "limited_sum_pct"): 150})
     assert codes(found) == {"cpu-limit"}
-    both = look({**HEALTHY, (DB, "ready_sum_pct"): 160, (DB, "limited_sum_pct"): 50})
-    assert codes(both) == {"cpu-limit", "cpu-ready"}
-    assert only(both, "cpu-ready").cause == ("cpu-limit", DB)
+    assert "A less busy host does not help." in only(found, "cpu-limit").text
+
+
+def test_ready_beyond_limited_time_is_the_hosts(look: Look) -> None:
+    both = look({**HEALTHY, (DB, "ready_sum_pct"): 480, (DB, "limited_sum_pct"): 304}, charts=True)
+    waits, limit = only(both, "cpu-ready"), only(both, "cpu-limit")
+    assert (waits.severity, waits.evidence[0].value, waits.cause) == ("critical", 22, None)
+    assert "ready 176 % summed over 8 vCPUs = 22 % per vCPU" in waits.title
+    assert "Its limited time is not included." in waits.text
+    assert "The rest is the host's." in limit.text
+    assert waits.charts[0]["mean"] == [22] * SAMPLES
+    # the host makes it wait at other times than the limit
+    night = look({**HEALTHY, (DB, "ready_sum_pct"): [320, 96] * 20, (DB, "limited_sum_pct"): [320, 0] * 20})
+    assert only(night, "cpu-ready").evidence[0].value == 6
+    # and one peak is still none
+    peak = look({**HEALTHY, (DB, "ready_sum_pct"): [800] + [8] * 11, (DB, "limited_sum_pct"): 1}, 12)
+    assert "cpu-ready" not in codes(peak)
+
+
+def test_limited_time_is_not_near_the_limit_of_ready(look: Look) -> None:
+    limits = look({**HEALTHY, (DB, "ready_sum_pct"): 324, (DB, "limited_sum_pct"): 320}).document["limits"]
+    assert [(each["name"], each["value"]) for each in limits if each["what"].startswith("ready")] == [("db", 0.5)]
 
 
 @pytest.mark.parametrize(
@@ -269,6 +288,17 @@ def test_a_full_machine_is_not_undersized_while_its_host_or_limit_holds_it(look:
     busy = {**HEALTHY, (DB, "run_sum_pct"): 500}
     assert codes(look({**busy, (DB, "ready_sum_pct"): 280})) == {"cpu-ready"}
     assert codes(look({**busy, (DB, "ready_sum_pct"): 290, (DB, "limited_sum_pct"): 280})) == {"cpu-limit"}
+
+
+def test_steal_is_no_work_of_a_guest(look: Look) -> None:
+    stolen: Table = {(GUEST, "guest_cpu_pct"): 95, (GUEST, "steal_pct"): 25}
+    assert codes(look(stolen)) == {"cpu-ready"}
+    # nor if the guest is that of a VM of the cluster file
+    known = scenario.loads(PAIR, {"vms.db.label": "app"})
+    assert "undersized-vm" not in codes(look(stolen, cluster=known, simulate=False))
+    full = only(look({**stolen, (GUEST, "steal_pct"): 2}, charts=True), "undersized-vm")
+    assert full.evidence[0].value == 93
+    assert full.charts[0]["mean"] == [93] * SAMPLES
 
 
 def test_hidden_saturation_needs_a_full_host_and_a_calm_guest(look: Look) -> None:
@@ -347,6 +377,16 @@ def test_a_host_tells_of_its_memory_by_its_own_counters(look: Look) -> None:
     )
 
 
+def test_a_host_whose_memory_is_used_up_or_in_a_low_state_is_full(look: Look) -> None:
+    full: Table = {(HOST, "memory_bytes"): 256 * 2**30, (HOST, "memory_used_bytes"): 255 * 2**30}
+    finding = only(look({**full, (HOST, "memory_state"): 3}), "host-memory-full")
+    assert (finding.severity, finding.figure) == ("critical", "memory 100 % used, state 3 (0 is enough)")
+    assert [measure.metric for measure in finding.evidence] == ["memory_used_bytes", "memory_state"]
+    for state, severity in ((2, "warning"), (3, "critical")):
+        assert only(look({**HEALTHY, (HOST, "memory_state"): state}), "host-memory-full").severity == severity
+    assert not codes(look({**HEALTHY, (HOST, "memory_state"): 1}))
+
+
 def test_machines_that_wait_for_swap_are_told_once_for_their_host(look: Look) -> None:
     other = f"{HOST}/vm/other"
     waits = {(DB, "swap_wait_sum_pct"): 80, (other, "swap_wait_sum_pct"): 80, (other, "vcpus"): 2}
@@ -354,6 +394,15 @@ def test_machines_that_wait_for_swap_are_told_once_for_their_host(look: Look) ->
     assert finding.subject.path == HOST
     assert [(measure.entity, measure.value) for measure in finding.evidence] == [(other, 40), (DB, 10)]
     assert finding.title.startswith("2 VMs, other the most")
+
+
+def test_a_vm_that_waits_for_swap_because_of_its_limit(look: Look) -> None:
+    table: Table = {(DB, "swap_wait_sum_pct"): 80, (DB, "swapped_bytes"): 2**34, (DB, "memory_used_bytes"): 2**34}
+    found = look(table, cluster=scenario.loads(PAIR, {"vms.db.memory_limit": "16 GiB"}), simulate=False)
+    assert {finding.code: finding.cause for finding in found.findings} == {
+        "swap-wait": ("memory-limit", DB),
+        "memory-limit": None,
+    }
 
 
 def test_a_saturated_host_says_its_load_average(look: Look) -> None:
@@ -683,6 +732,68 @@ def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> Non
         ("storage-queue-full", LUN)
     ] * 2
     assert only(look({**full, (adapter, "device_latency_ms"): 50}), "storage-latency").cause is None
+
+
+@pytest.mark.parametrize(
+    "disk",
+    [
+        f"{DB}/disk/scsi0:0",
+        f"{HOST}/pool/vSAN Owner",
+        f"{HOST}/datastore/ds1",
+        f"{HOST}/adapter/vmhba0",
+        f"{GUEST}/disk/sda",
+    ],
+)
+def test_latencies_of_reads_and_writes_count_by_their_ios(look: Look, disk: str) -> None:
+    io: Table = {(disk, "read_iops"): 300, (disk, "write_iops"): 100, (disk, "write_latency_ms"): 20}
+    found = look({**io, (disk, "read_latency_ms"): 40}, charts=True)
+    finding = only(found, "storage-latency")
+    assert (finding.subject.path, finding.evidence[0].metric, finding.evidence[0].value) == (disk, "latency_ms", 35)
+    assert "at 400 I/Os a second" in finding.text
+    assert finding.charts[0]["mean"] == [35] * SAMPLES
+    assert "storage-latency" not in {each["code"] for each in found.document["not_checked"]}
+    assert not codes(look({**io, (disk, "read_latency_ms"): 26}))
+    # a measured mean counts, and so do I/Os without any writes
+    assert not codes(look({**io, (disk, "read_latency_ms"): 40, (disk, "latency_ms"): 24}))
+    reads: Table = {(disk, "read_iops"): 300, (disk, "write_iops"): 0, (disk, "read_latency_ms"): 40}
+    assert only(look(reads), "storage-latency").evidence[0].value == 40
+
+
+def test_few_slow_reads_among_many_fast_writes_are_no_slow_storage(look: Look) -> None:
+    disk = f"{DB}/disk/scsi0:0"
+    calm: Table = {
+        (disk, "read_iops"): [1000, 1000, 1000, 1] * 10,
+        (disk, "read_latency_ms"): [1, 1, 1, 100] * 10,
+        (disk, "write_iops"): 1000,
+        (disk, "write_latency_ms"): 1,
+    }
+    assert not codes(look(calm))
+    few: Table = {(disk, "read_iops"): 0.5, (disk, "read_latency_ms"): 100}
+    assert not codes(look(few))
+    unknown = look({(disk, "read_latency_ms"): 100})
+    (needs,) = [each["needs"] for each in unknown.document["not_checked"] if each["code"] == "storage-latency"]
+    assert needs.endswith("or that of their reads and writes with I/Os per second")
+
+
+@pytest.mark.parametrize(
+    ("device_ms", "kernel_ms", "causes"),
+    [
+        (45, 15, {"storage-queue-full": ("storage-latency", LUN), "storage-latency": None}),
+        (4, 15, {"storage-queue-full": None, "storage-latency": ("storage-queue-full", LUN)}),
+    ],
+)
+def test_a_slow_device_fills_its_queue_and_a_full_queue_of_a_fast_one_is_the_delay(
+    look: Look, device_ms: float, kernel_ms: float, causes: dict[str, tuple[str, str] | None]
+) -> None:
+    times = {(LUN, "device_latency_ms"): device_ms, (LUN, "kernel_latency_ms"): kernel_ms}
+    found = look({**HEALTHY, **times, (LUN, "queued_commands"): 11})
+    assert {finding.code: finding.cause for finding in found.findings} == causes
+
+
+@pytest.mark.parametrize(("ready", "cause"), [(24, None), (160, ("cpu-ready", DB))])
+def test_milder_ready_does_not_explain_costop(look: Look, ready: float, cause: tuple[str, str] | None) -> None:
+    found = look({**HEALTHY, (DB, "ready_sum_pct"): ready, (DB, "costop_sum_pct"): 75})
+    assert only(found, "co-stop").cause == cause
 
 
 def tables(folder: Path, sources: Mapping[str, tuple[Table, int, int]]) -> list[Path]:

@@ -199,7 +199,7 @@ def test_usage_and_memory_of_a_host() -> None:
         ("host/ESX1.example.com", "usage_pct", usage),
         ("host/ESX1.example.com", "utilization_pct", [99.0] * 100),
         ("host/ESX1.example.com", "memory_bytes", [100.0 * GIB] * 2),
-        ("host/ESX1.example.com", "memory_free_bytes", [10.0 * GIB, 30.0 * GIB]),
+        ("host/ESX1.example.com", "memory_used_bytes", [90.0 * GIB, 70.0 * GIB]),
         ("host/ESX1.example.com", "ballooned_bytes", [4.0 * GIB] * 2),
         ("host/ESX1.example.com", "swapped_bytes", [2.0 * GIB] * 2),
     ]

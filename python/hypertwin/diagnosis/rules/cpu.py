@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.evidence import Stat
@@ -37,6 +37,7 @@ MENTIONED = 1.5
 LATENCY = "cpu_latency_pct"
 
 STEAL = Band.of("ready_pct", "steal_pct", what="steal in a guest", own=OWN)
+OF_LIMIT = Band("cpu_limit", "%", "CPU used by a VM, of its limit", warning=95, own=OWN)
 USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=hosts.CPU.critical, own=OWN)
 GUEST = Band("guest_cpu_pct", "%", "CPU of the largest VM as its guest sees it", warning=85, below=True, own=OWN)
 
@@ -61,8 +62,8 @@ USAGE_COUNTER = Reference(
     title="VMs wait for CPU",
     says=(
         "vCPUs are ready to run but get no CPU, because the host has more to run than cores. The limits are per vCPU, "
-        "not summed. Time lost to the VM's own limit belongs to `cpu-limit`. A KVM guest sees its ready time as "
-        "steal. ESXi guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% "
+        "not summed. Limited time is not counted, because it belongs to `cpu-limit`. A KVM guest sees its ready time "
+        "as steal. ESXi guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% "
         "is half of the published healthy limit. If a single vCPU waits more than the critical limit and "
         f"{FAR} times the mean of its VM, the VM gets a warning even if its mean is within or near the limits."
     ),
@@ -79,15 +80,13 @@ USAGE_COUNTER = Reference(
 def cpu_ready(case: Case) -> Iterator[Finding]:
     """Find VMs with ready time, and guests with steal."""
     for vm in case.vms:
-        summed, each = case.evidence.stat(vm.entity, READY.metric), case.per_vcpu(vm, READY.metric)
-        if not (summed and each and vm.vcpus):
+        each = case.waiting(vm)
+        if not (each and vm.vcpus):
             continue
-        limited = case.per_vcpu(vm, LIMITED.metric)
-        of_limit = min(limited.mean, each.mean) if limited else 0.0
-        severity, lone = _judged(case, vm, READY, each, of_limit)
-        # the limit causes most of it, and has its own finding
-        if severity is None or of_limit > each.mean / 2:
+        severity, lone = _judged(case, vm, READY, each)
+        if severity is None:
             continue
+        summed = each.over(1 / vm.vcpus)
         interval = case.evidence.interval_s(vm.entity, READY.metric)
         told = ready.ready(summed.high, vm.vcpus, interval)
         if each.is_one_moment:
@@ -97,9 +96,11 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
         who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} are ready to run"
         costop, latency = case.per_vcpu(vm, COSTOP.metric), case.evidence.stat(vm.entity, LATENCY)
         held = f" CPU latency (%LAT_C) is {ready.percent(latency.high)}, {latency.said(SUSTAINED)}." if latency else ""
+        if _limited(case, vm):
+            held = f" Its limited time is not included.{held}"
         evidence = _figures(case, vm, READY, each, lone)
         if costop and COSTOP.severity(costop.high):
-            evidence.append(_measure(vm, COSTOP, costop))
+            evidence.append(_measure(case, vm, COSTOP, costop))
         yield cpu_ready.about(
             vm.subject,
             severity=severity,
@@ -203,14 +204,14 @@ class _Vcpu:
     samples: int
 
 
-def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -> tuple[Severity | None, _Vcpu | None]:
+def _judged(case: Case, vm: Vm, band: Band, each: Stat) -> tuple[Severity | None, _Vcpu | None]:
     """Return the severity of a VM, and its worst vCPU if the vCPU decides because it far exceeds the mean."""
-    severity = band.severity(each.high - of_limit)
+    severity = band.severity(each.high)
     worst = _worst_vcpu(case, vm, band)
     far = (
         severity in (None, "info")
         and worst is not None
-        and band.severity(worst.high - of_limit) == "critical"
+        and band.severity(worst.high) == "critical"
         and worst.high >= FAR * each.high
     )
     return ("warning", worst) if far else (severity, None)
@@ -219,7 +220,11 @@ def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -
 def _worst_vcpu(case: Case, vm: Vm, band: Band) -> _Vcpu | None:
     entity = case.evidence.worst_vcpu(vm.entity, band.metric)
     stat = case.evidence.stat(entity, band.metric)
-    return _Vcpu(telemetry.names(entity)["vcpu"], entity, stat.high, stat.count) if entity and stat else None
+    if entity is None or stat is None:
+        return None
+    # all of the VM's limited time could be that of this vCPU
+    limited = case.evidence.stat(vm.entity, LIMITED.metric) if band is READY else None
+    return _Vcpu(telemetry.names(entity)["vcpu"], entity, stat.less(limited).high, stat.count)
 
 
 def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> list[Measure]:
@@ -227,7 +232,7 @@ def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> 
 
     The deciding figure comes first.
     """
-    found = [_measure(vm, band, each)]
+    found = [_measure(case, vm, band, each)]
     worst = _worst_vcpu(case, vm, band)
     if worst and vm.vcpus != 1 and worst.high >= MENTIONED * each.high and band.severity(worst.high):
         word = band.what.partition(" ")[0]
@@ -236,9 +241,17 @@ def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> 
     return found[::-1] if lone else found
 
 
-def _measure(vm: Vm, band: Band, each: Stat) -> Measure:
+def _measure(case: Case, vm: Vm, band: Band, each: Stat) -> Measure:
     what = f"{band.what.partition(',')[0]} of {vm.name}, {each.said(SUSTAINED)}"
-    return band.measure(what, each.high, vm.entity, divisor=vm.vcpus or 1)
+    limited = _limited(case, vm) if band is READY else None
+    found = band.measure(what, each.high, vm.entity, divisor=vm.vcpus or 1)
+    return replace(found, added=-limited.mean) if limited else found
+
+
+def _limited(case: Case, vm: Vm) -> Stat | None:
+    """Return limited time per vCPU if it is beyond its band."""
+    limited = case.per_vcpu(vm, LIMITED.metric)
+    return limited if limited and LIMITED.severity(limited.high) else None
 
 
 def _crowd(host: Host | None) -> str:
@@ -252,12 +265,23 @@ def _crowd(host: Host | None) -> str:
     "cpu-limit",
     title="A VM reaches its CPU limit",
     says=(
-        "The VM could run and a CPU is free, but its limit (or quota) forbids it. The published limit is 0. The limit "
-        "of 1% allows for chance, and critical begins at the critical limit of ready."
+        "The VM could run, but its limit (or quota) forbids it. The published limit is 0. The limit of 1% allows for "
+        "chance, and critical begins at the critical limit of ready. Without measured limited time, a VM counts that "
+        "uses all of its limit in the cluster file. If its ready time is known, it must be beyond the healthy range, "
+        "and counts as limited."
     ),
-    bands=(LIMITED,),
+    bands=(LIMITED, OF_LIMIT),
     references=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
-    needs=(Need("limited time of VMs (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
+    needs=(
+        Need(
+            "limited time of VMs (%MLMTD, cpu.maxlimited), or their CPU in MHz and their configuration (--cluster)",
+            fact=lambda case: (
+                case.evidence.has("vm", LIMITED.metric)
+                or (case.scenario is not None and any(map(case.used_mhz, case.vms)))
+            ),
+        ),
+        VCPUS,
+    ),
 )
 def cpu_limit(case: Case) -> Iterator[Finding]:
     """Find VMs throttled by their own CPU limit."""
@@ -270,17 +294,50 @@ def cpu_limit(case: Case) -> Iterator[Finding]:
         total = case.evidence.stat(vm.entity, READY.metric)
         told = ready.ready(summed.high, vm.vcpus, interval, "limited")
         of_ready = f" {ready.ready(total.high, vm.vcpus, interval)} in all." if total else ""
+        host = case.waiting(vm)
+        also = "The rest is the host's." if host and READY.severity(host.high) else "A less busy host does not help."
         yield cpu_limit.about(
             vm.subject,
             severity=severity,
             title=f"{vm.name} reaches its CPU limit: {told}",
             figure=told,
             text=(
-                f"{vm.name} could run, a CPU is free, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
-                f"is part of its ready time.{of_ready} A less busy host does not help."
+                f"{vm.name} could run, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
+                f"is part of its ready time.{of_ready} {also}"
             ),
-            advice="Remove the limit. To protect other VMs, use shares or give it fewer vCPUs.",
-            evidence=[_measure(vm, LIMITED, each)],
+            advice=_NO_LIMIT,
+            evidence=[_measure(case, vm, LIMITED, each)],
+        )
+    yield from _at_limit(case)
+
+
+_NO_LIMIT = "Remove the limit. To protect other VMs, use shares or give it fewer vCPUs."
+
+
+def _at_limit(case: Case) -> Iterator[Finding]:
+    """Find VMs that use their configured limit, without measured limited time."""
+    for vm in case.vms:
+        limit, used, each = vm.facts and vm.facts.limit_hz, case.used_mhz(vm), case.per_vcpu(vm, READY.metric)
+        most = (vm.vcpus or 0) * (vm.host.clock_mhz or 0) * 1e6 if vm.host else 0
+        if not limit or not used or case.evidence.stat(vm.entity, LIMITED.metric) or limit >= most > 0:
+            continue
+        share = used.over(limit / 1e8)
+        if OF_LIMIT.severity(share.often) is None or (each and READY.severity(each.high) is None):
+            continue
+        told = f"{used.often:,.0f} of {limit / 1e6:,.0f} MHz"
+        waits = f" Its ready time is {ready.percent(each.high)} per vCPU, {each.said(SUSTAINED)}." if each else ""
+        what = f"CPU used by {vm.name}, of its limit, {share.said(OFTEN)}"
+        yield cpu_limit.about(
+            vm.subject,
+            severity=(each and LIMITED.severity(each.high)) or "warning",
+            title=f"{vm.name} reaches its CPU limit: it uses {told}",
+            figure=f"uses {told}",
+            text=(
+                f"{vm.name} uses {told} that its limit allows, {share.said(OFTEN)}.{waits} A less busy host does not "
+                "help."
+            ),
+            advice=_NO_LIMIT,
+            evidence=[OF_LIMIT.measure(what, round(share.often, 1), samples=share.count)],
         )
 
 
@@ -314,9 +371,7 @@ def hidden_host_saturation(case: Case) -> Iterator[Finding]:
         if GUEST.severity(largest.stat.median) is None:
             continue
         waiting = [
-            (each.high, other.name)
-            for other in host.vms
-            if (each := case.per_vcpu(other, READY.metric)) and READY.severity(each.high)
+            (each.high, other.name) for other in host.vms if (each := case.waiting(other)) and READY.severity(each.high)
         ]
         hurt = (
             f" {len(waiting)} of its {len(host.vms)} VMs wait for CPU (ready), {max(waiting)[1]} the most."

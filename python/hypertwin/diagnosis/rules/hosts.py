@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.evidence import Stat
-from hypertwin.diagnosis.rule import Band, Finding, Measure, Need, Reference, rule
-from hypertwin.diagnosis.rules.shared import VCENTER_ALARMS
+from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
+from hypertwin.diagnosis.rules.shared import ESXTOP_STATISTICS, VCENTER_ALARMS
+from hypertwin.diagnosis.subjects import Host
 from hypertwin.diagnosis.words import OFTEN, size
+from hypertwin.documents.diagnosis import SEVERITIES, Severity
 from hypertwin.metrics import ready
 from hypertwin.metrics.words import count
 
 CPU = Band.of("usage_pct", "usage_pct")
 MEMORY = Band("memory_used_bytes", "%", "memory used of a host", warning=90, critical=95, own=frozenset({"critical"}))
+STATE = Band(
+    "memory_state", "", "memory state of an ESXi host: 0 high, 1 soft, 2 hard, 3 low", warning=1, critical=2, own=OWN
+)
 
 LOAD = "cpu_load_1min"
 
@@ -96,22 +102,24 @@ def _lasts(stat: Stat) -> str:
     title="A host has hardly any memory left",
     says=(
         "Its VMs and its hypervisor consume nearly all of its memory. ESXi first breaks large pages and shares small "
-        "ones. Then it reclaims memory by balloon, compression and swap."
+        "ones. Then it reclaims memory by balloon, compression and swap. In the states hard and low it swaps."
     ),
-    bands=(MEMORY,),
-    references=(VCENTER_ALARMS,),
-    needs=(Need("memory used of hosts (mem.consumed, vHost Memory usage)", (("host", MEMORY.metric),)),),
+    bands=(MEMORY, STATE),
+    references=(VCENTER_ALARMS, ESXTOP_STATISTICS),
+    needs=(
+        Need(
+            "memory used of hosts (PMEM free, mem.consumed, vHost Memory usage), or memory state",
+            (("host", MEMORY.metric), ("host", STATE.metric)),
+        ),
+    ),
 )
 def host_memory_full(case: Case) -> Iterator[Finding]:
     """Find hosts without free memory."""
     for host in case.hosts:
-        stat = case.evidence.stat(host.entity, MEMORY.metric)
-        if not stat or not host.memory_bytes:
+        found = list(_memory(case, host))
+        if not found:
             continue
-        used = stat.over(host.memory_bytes / 100)
-        severity = MEMORY.severity(used.often)
-        if severity is None:
-            continue
+        told = ", ".join(each.figure for each in found)
         promised = sum(vm.memory_bytes or 0 for vm in host.vms)
         of_vms = (
             f". Its {count(len(host.vms), 'VM')} are configured with {size(promised)}"
@@ -120,27 +128,43 @@ def host_memory_full(case: Case) -> Iterator[Finding]:
         )
         yield host_memory_full.about(
             host.subject,
-            severity=severity,
-            title=f"{host.name} has hardly any memory left: {ready.percent(used.often)} used",
-            figure=f"memory {ready.percent(used.often)} used",
+            severity=min((each.severity for each in found), key=SEVERITIES.index),
+            title=f"{host.name} has hardly any memory left: {told}",
+            figure=f"memory {told}",
             text=(
-                f"{size(stat.often)} of the {size(host.memory_bytes)} of {host.name} are consumed, "
-                f"{used.said(OFTEN)}{of_vms}. The hypervisor must reclaim memory for new demand from other VMs."
-                + _lasts(stat)
+                f"{'; '.join(each.text for each in found)}{of_vms}. The hypervisor must reclaim memory for new demand "
+                f"from other VMs.{_lasts(found[0].stat)}"
             ),
             advice=(
                 "Move VMs to hosts of the cluster with free memory, give less to VMs that do not use it, or add memory."
             ),
-            evidence=[
-                MEMORY.measure(
-                    f"memory used of {host.name}, {used.said(OFTEN)}",
-                    round(used.often, 3),
-                    host.entity,
-                    divisor=host.memory_bytes / 100,
-                    samples=used.count,
-                )
-            ],
+            evidence=[each.measure for each in found],
         )
+
+
+class _Memory(NamedTuple):
+    """Figure of a host's memory beyond its band."""
+
+    stat: Stat
+    severity: Severity
+    figure: str
+    text: str
+    measure: Measure
+
+
+def _memory(case: Case, host: Host) -> Iterator[_Memory]:
+    used, state = (case.evidence.stat(host.entity, band.metric) for band in (MEMORY, STATE))
+    whole = host.memory_bytes or 0.0
+    share = used.over(whole / 100) if used and whole else None
+    if used and share and (severity := MEMORY.severity(share.often)):
+        what, value = f"memory used of {host.name}, {share.said(OFTEN)}", round(share.often, 3)
+        measure = MEMORY.measure(what, value, host.entity, divisor=whole / 100, samples=share.count)
+        text = f"{size(used.often)} of the {size(whole)} of {host.name} are consumed, {share.said(OFTEN)}"
+        yield _Memory(share, severity, f"{ready.percent(share.often)} used", text, measure)
+    if state and (severity := STATE.severity(state.often)):
+        told = f"state {state.often:.0f} (0 is enough)"
+        measure = STATE.measure(f"memory state of {host.name}, {OFTEN}", state.often, host.entity, samples=state.count)
+        yield _Memory(state, severity, told, f"{host.name} is in memory {told}, {OFTEN}", measure)
 
 
 RULES = (host_cpu_saturated, host_memory_full)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.evidence import Stat
-from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, rule
+from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
 from hypertwin.diagnosis.rules.shared import (
     BALLOON,
+    BY_CLUSTER,
     COMPRESSED,
     ESXTOP_STATISTICS,
     ESXTOP_THRESHOLDS,
@@ -29,7 +30,72 @@ MOST_NAMES = 6
 
 SWAP_WAIT = Band.of("swap_wait_pct", "swap_wait_sum_pct")
 PROMISED = Band("memory_bytes", "%", "memory configured for VMs, of that of their host", info=100, own=OWN)
+OF_LIMIT = Band("memory_limit", "%", "memory consumed by a VM, of its limit", warning=95, own=OWN)
 LOCAL = Band("numa_local_pct", "%", "memory on the home nodes (N%L)", warning=80, below=True)
+
+
+RESOURCE_LIMIT = Reference('"Resource Allocation Limit" (vSphere Resource Management)')
+
+
+@rule(
+    "memory-limit",
+    title="A VM is held at its memory limit",
+    says=(
+        "The VM has a limit below its memory, consumes all of it, and the host reclaims the rest, however much memory "
+        "is free. Its guest does not know the limit. The finding is critical while memory is read back from swap."
+    ),
+    bands=(OF_LIMIT, BALLOON, SWAPPED, COMPRESSED, SWAP_IN),
+    references=(RESOURCE_LIMIT, ESXTOP_THRESHOLDS),
+    needs=(
+        BY_CLUSTER,
+        Need(
+            "balloon or swap of VMs (MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
+            tuple(("vm", band.metric) for band in (BALLOON, SWAPPED, COMPRESSED)),
+        ),
+    ),
+)
+def memory_limit(case: Case) -> Iterator[Finding]:
+    """Find VMs from which memory is reclaimed because of their limit."""
+    for vm in case.vms:
+        share, limit = _of_limit(case, vm), vm.memory_limit_bytes
+        taken = _taken(case, _alone(vm))
+        if share is None or limit is None or taken is None:
+            continue
+        yield memory_limit.about(
+            vm.subject,
+            severity=taken.severity,
+            title=f"{vm.name} is held at its memory limit of {size(limit)}: {taken.told}",
+            figure=taken.told,
+            text=(
+                f"{vm.name} has {size(vm.memory_bytes or 0)} and a limit of {size(limit)}. It consumes "
+                f"{ready.percent(share)} of the limit, and the rest is reclaimed: {taken.told}, {taken.said}. More "
+                "free memory on the host does not help."
+            ),
+            advice="Remove the memory limit. If the VM is to have less memory, give it less.",
+            evidence=[
+                *taken.measures,
+                OF_LIMIT.measure(f"memory consumed by {vm.name}, of its limit", round(share, 1)),
+            ],
+        )
+
+
+def _alone(vm: Vm) -> Host:
+    return Host(vm.name, entity=vm.entity, vms=[vm])
+
+
+def _of_limit(case: Case, vm: Vm) -> float | None:
+    """Return consumed memory in per cent of the limit if a VM reaches its limit, otherwise None."""
+    if not vm.memory_limit_bytes or not vm.facts:
+        return None
+    stat = case.evidence.stat(vm.entity, "memory_used_bytes")
+    consumed = stat.often if stat else vm.facts.measured.memory_consumed_bytes
+    share = 100 * (vm.facts.memory_touched_bytes if consumed is None else consumed) / vm.memory_limit_bytes
+    return share if OF_LIMIT.severity(share) else None
+
+
+def _held(case: Case, vms: Sequence[Vm]) -> bool:
+    """True if there are VMs, and all of them are held at their memory limits, which have their own findings."""
+    return bool(vms) and all(_of_limit(case, vm) is not None for vm in vms)
 
 
 @rule(
@@ -258,9 +324,9 @@ def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
     "memory-reclaim",
     title="A host reclaims memory from its VMs",
     says=(
-        "VMs do not have all of their memory, though their host is not overcommitted. Possible causes: a memory limit, "
-        "an earlier shortage, or the hypervisor's own need. One finding per host lists its VMs. A VM on an unknown "
-        "host has its own finding."
+        "VMs do not have all of their memory, though their host is not overcommitted. Possible causes: an earlier "
+        "shortage, the hypervisor's own need, or an unknown memory limit (a known one is `memory-limit`). One finding "
+        "per host lists its VMs. A VM on an unknown host has its own finding."
     ),
     bands=(BALLOON, SWAPPED, COMPRESSED, SWAP_IN),
     references=(ESXTOP_THRESHOLDS,),
@@ -275,13 +341,12 @@ def memory_reclaim(case: Case) -> Iterator[Finding]:
     """Find hosts that reclaim memory for another reason, and VMs on no known host."""
     for host in case.hosts:
         taken = None if _is_overcommitted(case, host) else _taken(case, host)
-        if taken is not None:
+        if taken is not None and not _held(case, taken.hurt):
             yield _reclaimed(host.subject, host.name, taken, promised=host.memory_bytes)
     for vm in case.vms:
         if vm.host is None:
-            alone = Host(vm.name, entity=vm.entity, vms=[vm])
-            taken = _taken(case, alone)
-            if taken is not None:
+            taken = _taken(case, _alone(vm))
+            if taken is not None and not _held(case, taken.hurt):
                 yield _reclaimed(vm.subject, "The host", taken)
 
 
@@ -381,4 +446,4 @@ def _spilled(vm: Vm) -> Iterator[Finding]:
     )
 
 
-RULES = (swap_wait, host_memory_overcommitted_reclaiming, memory_reclaim, remote_numa_memory)
+RULES = (memory_limit, swap_wait, host_memory_overcommitted_reclaiming, memory_reclaim, remote_numa_memory)

@@ -34,9 +34,8 @@ def vcpus_unless(*any_of: tuple[str, str]) -> Need:
 
 def contended(case: Case, vm: Vm) -> bool:
     """True if a VM has more ready or co-stop than is healthy."""
-    return any(
-        band.severity(stat.high) is not None for band in (READY, COSTOP) if (stat := case.per_vcpu(vm, band.metric))
-    )
+    found = ((READY, case.waiting(vm)), (COSTOP, case.per_vcpu(vm, COSTOP.metric)))
+    return any(stat is not None and band.severity(stat.high) is not None for band, stat in found)
 
 
 def guest_cpu(busy: Busy, band: Band, name: str, value: float, word: str) -> Measure:

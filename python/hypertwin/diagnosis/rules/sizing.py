@@ -100,8 +100,8 @@ def oversized_vm(case: Case) -> Iterator[Finding]:
     title="A VM uses up its vCPUs or its memory",
     says=(
         "The guest is busy nearly all the time and the host lets it run, so it is short of vCPUs. There is no finding "
-        "if the host or a limit makes it wait. A guest that swaps is short of memory. The published rule is more than "
-        "80% or even 90% on average. This rule needs 20% of the samples above 90%."
+        "if the host or a limit makes it wait: steal does not count as busy. A guest that swaps is short of memory. "
+        "The published rule is more than 80% or even 90% on average. This rule needs 20% of the samples above 90%."
     ),
     bands=(UNDER, GUEST_SWAP),
     references=(LARGE_DATABASES, METRICS_IN_VMWARE),
@@ -116,17 +116,17 @@ def undersized_vm(case: Case) -> Iterator[Finding]:
         if busy.stat.is_one_moment:
             continue
         limited = case.per_vcpu(vm, LIMITED.metric)
-        run = case.per_vcpu(vm, "run_sum_pct")
+        run = case.per_vcpu(vm, "run_sum_pct") or case.working(vm.guest)
         held = limited is not None and LIMITED.severity(limited.high)
         # a guest that only waits for its host is not too small
         if not held and (run is None or run.often >= 100 * PEAK):
             yield _too_small(case, vm.subject, vm.guest, busy, vm.vcpus)
     for path in case.guests:
-        stat = case.evidence.stat(path, "guest_cpu_pct")
+        stat, steal = case.working(path), case.evidence.stat(path, "steal_pct")
         if stat and UNDER.severity(stat.often):
             vcpus = case.evidence.stat(path, "vcpus")
             count = round(vcpus.median) if vcpus else None
-            busy = Busy(stat, stat.most, "guest_cpu_pct", path, 1)
+            busy = Busy(stat, stat.most, "guest_cpu_pct", path, 1, -steal.mean if steal else 0.0)
             yield _too_small(case, Subject.of_guest(path), path, busy, count)
     yield from _swapping(case)
 

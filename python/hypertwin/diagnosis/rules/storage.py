@@ -15,7 +15,7 @@ KERNEL = Band("kernel_latency_ms", "ms", "latency in the hypervisor (KAVG)", war
 DEVICE = Band.of("io_latency_ms_mean", "device_latency_ms", what="latency of device and fabric (DAVG)")
 TOTAL = Band.of("io_latency_ms_mean", "latency_ms", what="latency of an I/O as the guest sees it (GAVG, await)")
 
-DISKS = ("device", "adapter", "disk")
+DISKS = ("device", "adapter", "disk", "datastore", "pool")
 """Kinds of entities with queues and latencies."""
 FEWEST_IOPS = 1
 """I/O rate below which the latency of a device is meaningless: a few housekeeping commands."""
@@ -87,13 +87,14 @@ def storage_queue_full(case: Case) -> Iterator[Finding]:
     title="Storage is slow",
     says=(
         "I/Os take long in the device (DAVG) or in the hypervisor (KAVG). A guest shows only the sum, so the cause "
-        "remains unknown. Devices with less than one I/O per second are not judged."
+        "remains unknown. Latencies of reads and of writes count as their mean, weighted by I/Os. Devices with less "
+        "than one I/O per second are not judged."
     ),
     bands=(DEVICE, KERNEL, TOTAL),
     references=(ESXTOP_THRESHOLDS, STORAGE_KB, ESXTOP_STATISTICS),
     needs=(
         Need(
-            "latency of devices or disks (DAVG, KAVG, await)",
+            "latency of devices or disks (DAVG, KAVG, await), or that of their reads and writes with I/Os per second",
             tuple((kind, band.metric) for kind in DISKS for band in (DEVICE, KERNEL, TOTAL)),
         ),
     ),

@@ -149,6 +149,8 @@ def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Value
         values = columns[:, first]
         for at, several in sums:
             values[:, at] = columns[:, several].sum(axis=1)
+        for at, index in plan.less.items():
+            values[:, at] = np.maximum(values[:, at] - columns[:, place[index]], 0.0)
         values *= scales
         yield times[timed].astype(np.int64), values
 

@@ -95,6 +95,8 @@ class Plan:
     """Columns by entity and metric. If there are several, their values are summed."""
     scales: list[float] = field(default_factory=list)
     """Factor for the values of each series."""
+    less: dict[int, int] = field(default_factory=dict)
+    """Columns to subtract from the values of some series, by the place of the series."""
     constants: list[tuple[str, str, float]] = field(default_factory=list)
     """Values from names of columns: entity, metric, value."""
     unsized: list[str] = field(default_factory=list)
@@ -221,6 +223,12 @@ def _plan_host(plan: Plan, columns: list[Column], entity: str) -> None:
                 plan.series[key].append(column.index)
             else:
                 repeated += 1
+    total, free = (plan.series.get((entity, metric)) for metric in ("memory_bytes", "memory_free_bytes"))
+    if total and free:
+        # memory of ESXi that is not free is in use
+        plan.less[len(plan.series)] = free[0]
+        plan.series[entity, "memory_used_bytes"] = total
+        plan.scales.append(counters.MIB)
     if repeated:
         plan.notes.append(f"{repeated} columns are there more than once: the first of each was taken")
 

@@ -144,6 +144,7 @@ def test_a_host(read: Any) -> None:
     got = read(files.text(HOST))
     expected = {
         "utilization_pct": 60, "core_utilization_pct": 75, "memory_bytes": 1024 * MIB, "memory_free_bytes": 100 * MIB,
+        "memory_used_bytes": 924 * MIB,
         "ballooned_bytes": 7 * MIB, "swapped_bytes": 3 * MIB, "swap_in_bytes_per_s": MIB,
         "swap_out_bytes_per_s": 2 * MIB, "compressed_bytes": 4 * MIB, "memory_state": 2, "memory_overcommit_pct": 35,
         "cpu_load_1min": 0.44,
