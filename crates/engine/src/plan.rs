@@ -13,8 +13,8 @@ pub struct Blueprint {
     host_specs: Vec<HostGroup>,
     hosts: Table<HostId, usize>,
     groups: Vec<(VmGroup, Workload)>,
-    /// Their names and groups.
-    vms: Table<VmId, (String, usize)>,
+    /// Their names and groups, and the clock at which their work was measured.
+    vms: Table<VmId, (String, usize, Frequency)>,
     /// Whether VMs may come to other hosts.
     may_move: bool,
     seed: u64,
@@ -31,7 +31,13 @@ impl Blueprint {
             groups: groups
                 .map(|group| (group.spec.clone(), group.workload.clone()))
                 .collect(),
-            vms: vms.map(|vm| (vm.name.to_owned(), vm.group)).collect(),
+            vms: vms
+                .map(|vm| {
+                    let workload = island.groups[vm.group].workload;
+                    let clock = reference_clock(workload, island.hosts[vm.host].spec);
+                    (vm.name.to_owned(), vm.group, clock)
+                })
+                .collect(),
             may_move: island.may_move(),
             seed,
         }
@@ -39,7 +45,7 @@ impl Blueprint {
 
     /// A VM on a host, which is its placement number `placement`: 0 for the first.
     pub fn plan(&self, vm: VmId, host: HostId, placement: u32) -> VmPlan<'_> {
-        let (name, group) = &self.vms[vm];
+        let (name, group, reference_clock) = &self.vms[vm];
         let (spec, workload) = &self.groups[*group];
         let host_spec = &self.host_specs[self.hosts[host]];
         let most = if self.may_move {
@@ -53,6 +59,7 @@ impl Blueprint {
             group: *group,
             spec,
             workload,
+            reference_clock: *reference_clock,
             host,
             host_spec,
             numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, spec),
@@ -86,23 +93,22 @@ fn overhead(host: &HostGroup) -> Option<&HypervisorOverhead> {
     host.hypervisor.family().facts().virtualises.then_some(&host.overhead)
 }
 
-/// CPU time that work takes on a host, over that work: work is in time at the workload's reference clock, CPU time is
+/// Clock at which the work of a VM was measured that begins on this host: that of the host, if none is said.
+pub fn reference_clock(workload: &Workload, first: &HostGroup) -> Frequency {
+    workload.reference_clock.unwrap_or(first.clock)
+}
+
+/// CPU time that work takes on a host, over that work: work is in time at the clock where it was measured, CPU time is
 /// that of a core to itself at the host's nominal clock. Rates per second of CPU time are of the latter.
-pub fn cpu_per_work(workload: &Workload, host: &HostGroup) -> f64 {
-    if workload.reference_clock.is_none() && host.work_per_cycle == 1.0 {
-        return 1.0;
+pub fn cpu_per_work(workload: &Workload, reference: Frequency, host: &HostGroup) -> f64 {
+    match speed_ratio(reference, host, host.clock) {
+        1.0 => 1.0,
+        ratio => 1.0 / smt::speed(false, 1.0, ratio, workload.memory_intensity),
     }
-    1.0 / smt::speed(
-        false,
-        1.0,
-        speed_ratio(workload, host, host.clock),
-        workload.memory_intensity,
-    )
 }
 
 /// Speed of work that does not wait for memory on a core of a host at a clock, over that where it was measured.
-fn speed_ratio(workload: &Workload, host: &HostGroup, clock: Frequency) -> f64 {
-    let reference = workload.reference_clock.unwrap_or(host.clock);
+fn speed_ratio(reference: Frequency, host: &HostGroup, clock: Frequency) -> f64 {
     clock.hz() / reference.hz() * host.work_per_cycle
 }
 
@@ -114,6 +120,7 @@ pub struct VmPlan<'s> {
     pub group: usize,
     pub spec: &'s VmGroup,
     pub workload: &'s Workload,
+    pub reference_clock: Frequency,
     pub host: HostId,
     pub host_spec: &'s HostGroup,
     pub numa: vnuma::Topology,
@@ -149,12 +156,12 @@ impl VmPlan<'_> {
 
     /// Speed of its work on a busy core of the host, over that where the work was measured.
     pub fn speed_ratio(&self) -> f64 {
-        speed_ratio(self.workload, self.host_spec, self.host_spec.busy_clock())
+        speed_ratio(self.reference_clock, self.host_spec, self.host_spec.busy_clock())
     }
 
     /// CPU time of work on its host, see [`cpu_per_work`].
     pub fn cpu_per_work(&self) -> f64 {
-        cpu_per_work(self.workload, self.host_spec)
+        cpu_per_work(self.workload, self.reference_clock, self.host_spec)
     }
 
     /// A random stream of the VM.

@@ -565,6 +565,7 @@ fn what_found_no_host_comes_first_then_who_was_down_and_whether_anything_restart
     for (vm, down_s) in [("other-1", 33.0), ("other-2", 50.0)] {
         point.vms.get_mut(vm).unwrap().down_s = down_s;
     }
+    point.hosts.get_mut("esx-2").unwrap().down_s = 50.0;
     let still = judge(&point, &first);
     assert_eq!(still.tone, Tone::Bad);
     let said = "2 of 4 VMs stopped for up to 50 s of 60 s, because esx-2 failed: other-2, other-1.";

@@ -7,7 +7,7 @@ use hypertwin_cluster::Scenario;
 use hypertwin_engine::{Replication, aggregate, watched_run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use support::{Dice, merge, parse, seeds};
+use support::{Dice, merge, merged, parse, seeds};
 
 /// A cluster of ESXi hosts of 8 cores whose VMs have nothing to do; `more` is laid over it.
 fn cluster(hosts: u32, vms: Value, more: Value) -> Value {
@@ -499,6 +499,23 @@ fn a_vm_that_is_slowed_moves_the_later_the_more_it_writes() {
     assert!(ends.is_sorted_by(|one, next| *next > one - 0.1), "{ends:?}");
     // all, all again, and from then on half of what was sent before
     assert!(ends[9] < 3.0 * 8.0 / 1.1, "{ends:?}");
+}
+
+/// Its work stays what it was on the host that it began on.
+#[test]
+fn a_vm_does_half_as_much_on_a_host_of_half_the_clock() {
+    let throughput = |to: &str| {
+        let mut text = migration("busy", json!({}), "0 B/s", json!({}));
+        text["hosts"]["h"]["clock"] = json!("3.6 GHz");
+        text["hosts"]["slow"] = merged(&text["hosts"]["h"], json!({"count": 1, "clock": "1.8 GHz"}));
+        text["workloads"]["busy"]["cpu"]["mean"] = json!("10 ms");
+        text["events"][0]["to"] = json!(to);
+        text["run"] = json!({"duration": "20 s", "warmup": "20 s", "sample_interval": "1 s"});
+        let report = report(&text);
+        assert_eq!(report["vms"]["a"]["host"], json!(to));
+        report["vms"]["a"]["throughput_per_s"].as_f64().unwrap()
+    };
+    near(&json!(throughput("slow")), throughput("h-2") / 2.0, 0.01);
 }
 
 /// Half of its memory is missing when the host fails that has it.

@@ -260,6 +260,11 @@ fn linux_kills_the_largest_vm_when_its_swap_is_full() {
     let killed = simulate(machine("linux-6.12", "64 GiB", full), vms.clone());
     assert_eq!(killed.vms["large"].throughput_per_s, 0.0);
     assert_near(killed.vms["large"].down_s, 8.0, 1e-9, "it stays down");
+    let answer = &killed.judgement.text;
+    assert!(
+        answer.contains("because h had no memory left and killed them: large"),
+        "{answer}"
+    );
     assert_near(
         killed.vms["small"].throughput_per_s,
         100.0,

@@ -25,7 +25,7 @@ pub struct Workload {
     #[schemars(range(min = 0.0, max = 20.0))]
     pub transaction_cv: f64,
     /// Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time refer to the host's
-    /// nominal clock. Default: the host's nominal clock.
+    /// nominal clock. Default: the nominal clock of the VM's first host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
     pub reference_clock: Option<Frequency>,

@@ -2,9 +2,11 @@
 
 use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
 use crate::island::Island;
-use crate::plan::VmPlan;
+use crate::plan::{VmPlan, reference_clock};
 use crate::storage::work::Stage;
-use hypertwin_cluster::{CephClient, Device, DiskKind, Drive, End, HostGroup, StoragePool, VmGroup, Workload};
+use hypertwin_cluster::{
+    CephClient, Device, DiskKind, Drive, End, Frequency, HostGroup, StoragePool, VmGroup, Workload,
+};
 use hypertwin_models::storage::product::product;
 use std::collections::BTreeMap;
 
@@ -39,6 +41,7 @@ pub struct Place<'s> {
     pub group: usize,
     pub spec: &'s VmGroup,
     pub workload: &'s Workload,
+    pub reference_clock: Frequency,
     pub host: HostId,
     pub host_spec: &'s HostGroup,
 }
@@ -50,6 +53,7 @@ impl<'s> Place<'s> {
             group: plan.group,
             spec: plan.spec,
             workload: plan.workload,
+            reference_clock: plan.reference_clock,
             host: plan.host,
             host_spec: plan.host_spec,
         }
@@ -80,6 +84,7 @@ impl<'s> Site<'s> {
             group: vm.group,
             spec: vm.spec,
             workload: vm.workload,
+            reference_clock: reference_clock(vm.workload, self.host(vm.host)),
             host: vm.host,
             host_spec: self.host(vm.host),
         }

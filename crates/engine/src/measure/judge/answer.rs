@@ -154,7 +154,7 @@ impl<'p> Found<'p> {
         limits.then(|| format!("Bottleneck of {}: {}.", self.group_of(vm), limit.text))
     }
 
-    /// VMs were down because their hosts were: that comes before all else.
+    /// VMs were down because their hosts were, or had no memory for them: that comes before all else.
     fn outage(&self, marked: &[&str], happened: Vec<String>) -> Judgement {
         let point = self.point;
         let down: Vec<&str> = marked
@@ -165,17 +165,31 @@ impl<'p> Found<'p> {
         let longest = down.iter().map(|name| point.vms[*name].down_s).fold(0.0, f64::max);
         let outages = point.movement.iter().flat_map(|history| &history.outages);
         let restarted: BTreeMap<&str, &str> = outages.map(|each| (each.vm.as_str(), each.host.as_str())).collect();
-        let stuck: Vec<&str> = down
+        let host_of = |name: &str| restarted.get(name).copied().or(point.vms[name].host.as_deref());
+        let was_up = |host: &str| point.hosts.get(host).is_some_and(|host| host.down_s == 0.0);
+        let (killed, lost): (Vec<&str>, Vec<&str>) = down
+            .iter()
+            .copied()
+            .partition(|name| !restarted.contains_key(name) && host_of(name).is_some_and(was_up));
+        let stuck: Vec<&str> = lost
             .iter()
             .copied()
             .filter(|name| !restarted.contains_key(name))
             .collect();
-        let mut hosts: Vec<&str> = Vec::new();
-        for name in &down {
-            let host = restarted.get(name).copied().or(point.vms[*name].host.as_deref());
-            hosts.extend(host.filter(|host| !hosts.contains(host)));
-        }
+        let hosts_of = |names: &[&str]| {
+            let mut hosts: Vec<&str> = names.iter().filter_map(|name| host_of(name)).collect();
+            hosts.sort_unstable();
+            hosts.dedup();
+            some(&hosts, NAMED)
+        };
         let mut more = Vec::new();
+        if !killed.is_empty() && !lost.is_empty() {
+            more.push(format!(
+                "{} had no memory left and killed {}.",
+                hosts_of(&killed),
+                some(&killed, NAMED)
+            ));
+        }
         if !stuck.is_empty() {
             let mut clusters: Vec<&str> = stuck
                 .iter()
@@ -202,16 +216,19 @@ impl<'p> Found<'p> {
             .find(|name| point.vms[**name].down_s == 0.0 && hurts(&self.vms[**name]));
         more.extend(others.map(|name| format!("{name} suffers: {}.", said(&self.vms[*name]))));
         let text = format!(
-            "{} of {} {} for up to {} s of {} s, because {} failed: {}.",
+            "{} of {} {} for up to {} s of {} s, because {}: {}.",
             down.len(),
             count(point.vms.len(), "VM"),
-            if stuck.is_empty() { "were down" } else { "stopped" },
+            if stuck.is_empty() && killed.is_empty() {
+                "were down"
+            } else {
+                "stopped"
+            },
             number(longest),
             number(point.duration_s),
-            if hosts.is_empty() {
-                "their host".to_owned()
-            } else {
-                some(&hosts, NAMED)
+            match lost.is_empty() {
+                true => format!("{} had no memory left and killed them", hosts_of(&killed)),
+                false => format!("{} failed", hosts_of(&lost)),
             },
             some(&down, NAMED)
         );

@@ -78,7 +78,7 @@ impl Path {
         pool: Option<&Pool>,
     ) -> u32 {
         let (spec, workload) = (place.spec, place.workload);
-        let work_hz = place.host_spec.clock.hz() * cpu_per_work(workload, place.host_spec);
+        let work_hz = place.host_spec.clock.hz() * cpu_per_work(workload, place.reference_clock, place.host_spec);
         let mut profile = IoProfile {
             part,
             blocks: blocks(workload),
