@@ -35,6 +35,9 @@ NEARLY_ALL, HALF = 0.9, 0.5
 FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p95": ("p95", "mean"), "mean": ("mean",)}
 """Substitutes for a statistic that was not measured. A substitute is never a higher statistic."""
 
+EXACT = 0.01
+"""Hypervisor work per work of VMs below which it is within their measured demand. The default of scenarios."""
+
 WORDS = {"mean": "mean", "p95": "p95", "peak": "peak", "sample": "single sample", "configured": "configured"}
 
 _Measured = MeasuredVm | MeasuredHost | MeasuredCluster
@@ -167,6 +170,19 @@ def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) ->
     return _configured(scenario, vms)
 
 
+def own_cpu(scenario: Scenario, hosts: Sequence[Host]) -> dict[str, float]:
+    """Return the CPU of the hypervisor per CPU of its VMs, by host, as it is simulated (`overhead.activity_pct`).
+
+    An import writes the measured use of a host beyond its VMs there. Up to `EXACT`, it counts as demand of the VMs.
+    """
+    of = {host.name: _activity(scenario, host) for host in hosts}
+    return {name: activity if activity > EXACT else 0.0 for name, activity in of.items()}
+
+
+def _activity(scenario: Scenario, host: Host) -> float:
+    return float(scenario.data["hosts"][host.group]["overhead"]["activity_pct"]) / 100
+
+
 def measured_on(scenario: Scenario) -> dict[str, float]:
     """Return the work per cycle of the host on which each VM was measured, by VM name."""
     now, then = scenario.inventory, scenario.as_measured.inventory
@@ -178,14 +194,15 @@ def measured_on(scenario: Scenario) -> dict[str, float]:
 def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
     """Return the CPU used by each VM in MHz. Hypervisor work for a measured VM counts as use by the hypervisor."""
     clock = {host.name: host.clock_hz / 1e6 for host in were.inventory.hosts}
+    beside = own_cpu(were, were.inventory.hosts)
 
     def used(host: Host, vms: Sequence[Vm]) -> float | None:
         usage = _value(host.measured, HOST_CPU[kind])
         if usage is None:
             return None
         known = sum(_value(vm.measured, VM_CPU[kind]) or 0.0 for vm in vms)
-        activity = float(were.data["hosts"][host.group]["overhead"]["activity_pct"]) / 100
-        return max(0.0, usage / 100 * capacity_mhz(host) - known * activity)
+        more = beside[host.name]
+        return max(0.0, usage / 100 * capacity_mhz(host) / (1 + more) - known * (_activity(were, host) - more))
 
     def own(vm: Vm, *, kinds: Sequence[Kind] = (kind,)) -> float | None:
         values = (_value(vm.measured, VM_CPU[each]) for each in kinds)

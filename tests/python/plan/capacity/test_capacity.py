@@ -358,6 +358,23 @@ def test_what_hypervisors_occupy_vms_cannot_have():
     assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(0.9 * 256 - 16 - 64)
 
 
+def test_what_hypervisors_compute_for_vms_fails_over_with_them():
+    # three hosts of 32 GHz, whose hypervisors use 76 % of the CPU of 16 GHz of VMs each
+    vms = {f"{name}": vm(count=4, host=f"esx-{name}", measured={"cpu_mhz": 4000}) for name in "123"}
+    hosts = {"esx": host(count=3, overhead={"activity_pct": 76}, measured={"cpu_usage_pct": 88})}
+    found = counted(hosts, vms)
+    assert (found["cpu_usage_pct"], found["cpu_usage_after_failure_pct"]) == pytest.approx((88, 132))
+    assert (found["cpu_demand_ghz"], found["ha"]["short_of"], found["vms_remaining"]["cpu"]) == (48, ["cpu"], 0)
+    said = "Hypervisors take 36.5 GHz of CPU beside their VMs (hosts.NAME.overhead.activity_pct)"
+    assert any(note.startswith(said) for note in found["notes"])
+    assert not any("but their VMs use" in note for note in found["notes"])
+    # VMs that were not measured share the use of their host, which includes the hypervisor's
+    of_hosts = counted(hosts, {name: {**each, "measured": {}} for name, each in vms.items()})
+    assert of_hosts["cpu_usage_pct"] == pytest.approx(88)
+    # a hypervisor of the default is within the measured demand of its VMs
+    assert counted({"esx": host(count=3)}, vms)["cpu_usage_pct"] == 50
+
+
 def test_what_hosts_consume_beyond_their_vms_at_that_moment_is_of_hypervisors():
     hosts = {"esx": host(count=2, hypervisor_memory="64 GiB", measured={"memory_usage_pct": 12.5})}
     found = counted(hosts, {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})})
