@@ -298,6 +298,16 @@ def test_the_verdict_says_what_the_next_failed_node_does_to_a_degraded_pool(redu
     assert found["text"] == f"default survives all 4 host failures: Proxmox HA restarts every VM.{told}"
 
 
+def test_the_verdict_counts_vms_that_stay_down_by_design() -> None:
+    vms = {"a": vm("h1", 10), "b": vm("h2", 10, restart_priority="disabled"), "c": vm("h2", 10, affinity="0-1")}
+    ha = {"default": {"ha": {"enabled": True, "policy": "fdm"}}}
+    found = hypertwin.plan_survive(made({"h1": host(), "h2": host()}, vms, clusters=ha)).to_dict()["failover"]
+    assert found is not None
+    assert found["text"] == (
+        "default survives all 2 host failures: vSphere HA restarts 1 VM, and 2 VMs would stay down."
+    )
+
+
 def test_reservations_are_no_reason_where_no_remaining_host_could_ever_run_a_vm() -> None:
     hosts = {"big": host(cores=20, memory=512), "s": host(cores=10, memory=256, count=2)}  # two threads a core
     vms = {"huge": vm("big", 300), "wide": vm("big", 30, vcpus=24), "app": vm("s-1", 32)}
