@@ -308,6 +308,21 @@ def test_the_verdict_counts_vms_that_stay_down_by_design() -> None:
     )
 
 
+@pytest.mark.parametrize(("ghz", "survives"), [(4.5, True), (5.5, False)])
+def test_reservations_can_take_all_of_a_host_and_limits_are_for_demand(ghz: float, survives: bool) -> None:
+    reserved = {"reservation": f"{ghz} GHz", "memory_reservation": "10 GiB", "vcpus": 8}
+    vms = {f"v{each}": vm(f"h{each}", 20, 500, **reserved) for each in (1, 2)}
+    scenario = made({f"h{each}": host() for each in (1, 2)}, vms, clusters={"default": {"ha": {"policy": "fdm"}}})
+    plan = hypertwin.plan_survive(scenario).to_dict()
+    assert plan["failover"] is not None
+    assert plan["failover"]["survives"] is survives
+    assert hypertwin.capacity(scenario)["clusters"]["default"]["ha"]["can_power_on"] is survives
+    assert plan["hosts"][0]["before_pct"]["cpu"] == pytest.approx(5)
+    if not survives:
+        (short,) = plan["certificate"]["h1"]["cannot_restart"]
+        assert short["short_of"] == "1.0 GHz of reserved CPU on h2"
+
+
 def test_reservations_are_no_reason_where_no_remaining_host_could_ever_run_a_vm() -> None:
     hosts = {"big": host(cores=20, memory=512), "s": host(cores=10, memory=256, count=2)}  # two threads a core
     vms = {"huge": vm("big", 300), "wide": vm("big", 30, vcpus=24), "app": vm("s-1", 32)}

@@ -143,7 +143,7 @@ def _with_cpu(
     if demand is not None:
         speed = np.array([speeds.get(host.group, 1.0) for host in made.hosts], float)
         work = speed * np.array([host.work_per_cycle for host in made.hosts], float)
-        mhz = [max(demand[vm.name], vm.reservation_hz / 1e6 * work.max(initial=0.0)) for vm in made.vms]
+        mhz = [demand[vm.name] for vm in made.vms]
         whole = work * np.array([capacity_mhz(host) / (1 + beside[host.name]) for host in made.hosts], float)
         room = np.maximum(0.0, limits.cpu * whole - fixed * speed)
         of_vms: Sequence[Floats] = (np.array(mhz, float), whole, room, room)
