@@ -214,7 +214,7 @@ def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
         less=lambda vm: own(vm, kinds=FALLBACKS[kind]),
         used=used,
         weight=lambda vm: float(vm.vcpus),
-        most=lambda vm: vm.vcpus * clock[vm.host],
+        most=lambda vm: most_mhz(vm, clock[vm.host]),
     )
 
 
@@ -307,6 +307,11 @@ def is_imported(scenario: Scenario) -> bool:
 def capacity_mhz(host: Host) -> float:
     """Return the CPU capacity of a host in MHz: cores x nominal clock."""
     return host.cores * host.clock_hz / 1e6
+
+
+def most_mhz(vm: Vm, clock_mhz: float) -> float:
+    """Return the most CPU that a VM can use in MHz: all its vCPUs at this clock, or its limit if that is less."""
+    return min(vm.vcpus * clock_mhz, math.inf if vm.limit_hz is None else vm.limit_hz / 1e6)
 
 
 def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], float]) -> float | None:
@@ -429,7 +434,7 @@ def _is_measured(things: Iterable[Vm | Host]) -> bool:
 
 
 def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
-    """Return arrivals x CPU per transaction x clock in MHz of a host with `work_per_cycle` 1, limited to all vCPUs.
+    """Return arrivals x CPU per transaction x clock in MHz of a host with `work_per_cycle` 1, at most `most_mhz`.
 
     The result is None for a workload that waits for responses.
     """
@@ -442,4 +447,4 @@ def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
     clock = workload.get("reference_clock")
     clock_hz = host.clock_hz if clock is None else _core.frequency_hz(clock)
     wanted = rate * float(entry.get("load", 1)) * _core.duration_s(workload["cpu"]["mean"]) * clock_hz
-    return min(wanted, vm.vcpus * host.clock_hz * host.work_per_cycle) / 1e6
+    return min(wanted / 1e6, most_mhz(vm, host.clock_hz / 1e6) * host.work_per_cycle)

@@ -491,6 +491,14 @@ def test_open_workloads_ask_for_cpu_that_nobody_measured():
     assert counted({"esx": host(count=2)}, {"web": vm(count=8, cluster="a")})["cpu_usage_pct"] is None
 
 
+def test_limits_cap_what_open_workloads_ask_for():
+    # of 7.5 GHz asked for, two VMs get a limit of 2 GHz, and two get their 2 vCPUs at 2 GHz
+    workloads = {"open": {"arrivals": {"open": {"rate": "75 /s"}}, "cpu": {"mean": "50 ms"}}}
+    vms = {"capped": vm(count=2, workload="open", limit="2 GHz"), "narrow": vm(2, count=2, workload="open")}
+    found = counted({"esx": host(count=2, cores=10)}, vms, more={"workloads": workloads})
+    assert (found["cpu_usage_pct"], found["cpu_usage_after_failure_pct"]) == pytest.approx((30, 60))
+
+
 def test_shared_datastores_count_once_in_all():
     stores = {
         "own": {"clusters": ["a"], "capacity": "1 TiB", "free": "256 GiB", "provisioned": "2 TiB"},
