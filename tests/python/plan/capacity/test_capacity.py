@@ -745,6 +745,17 @@ def test_below_5_pct_of_its_vcpus_a_vm_is_idle_with_all_that_it_has():
     assert unused({"old": vm(4, "16 GiB", measured={**idle, "cpu_p95_mhz": 400})})["idle"]["vms"] == 0
 
 
+def test_a_vm_near_its_limit_is_not_idle_and_keeps_its_vcpus():
+    def judged(mhz: float) -> Any:
+        measured = {**LONG, "cpu_p95_mhz": mhz, "memory_active": "12 GiB"}
+        return unused({"capped": vm(8, "16 GiB", limit="500 MHz", measured=measured)})
+
+    assert (judged(500)["idle"]["vms"], judged(500)["sustained"]["vcpus"]) == (0, 0)
+    assert judged(500)["sustained"]["memory_gib"] == 1
+    assert (judged(400)["idle"]["vms"], judged(400)["sustained"]["vcpus"]) == (0, 7)
+    assert judged(24)["idle"]["vms"] == 1
+
+
 def test_hosts_that_are_freed_are_counted_by_packing():
     # 48 VMs of 16 GiB need 4 of 5 hosts and one to spare; of 4 GiB one host and one to spare
     measured = {**LONG, "cpu_p95_mhz": 200, "cpu_mhz": 200, "memory_active": "3 GiB"}
