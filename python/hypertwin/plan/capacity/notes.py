@@ -135,6 +135,12 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
 def _of_ha(state: State, found: Cluster) -> Iterator[str]:
     """Yield the difference between power-on and demand after a failure."""
     ha, failures = found["ha"], state.limits.failures
+    said = (state.scenario.data.get("clusters") or {}).get(state.cluster.name, {}).get("ha") or {}
+    if ha["admission"] is not None and "admission_policy" not in said:
+        yield (
+            f"Assumed: admission control by {ha['admission']}, the default of these hosts' version"
+            " (clusters.NAME.ha.admission_policy)."
+        )
     if state.spare is None or not failures:
         return
     if ha["can_power_on"] and ha["meets_demand"] is False:
