@@ -355,9 +355,11 @@ def _added_up(parts: Parts, vms: Sequence[Vm], kind: Kind) -> Found | None:
     measured: list[_Measured] = [vm.measured for vm in own]
     if len(own) < len(exact):
         measured += [host.measured for host in parts.hosts]
-    by_hosts = 1 - sum(map(parts.weight, own)) / sum(map(parts.weight, exact))
-    basis = _basis(kind, "vms" if by_hosts < 1 else "hosts", measured, part, by_hosts if by_hosts < 1 else 0.0)
-    return Found(basis, "measured" if part == 1 else "assumed", parts.each(vms))
+    took = parts.each(vms)
+    whole = sum(took[vm.name] for vm in exact)
+    by_hosts = 1 - sum(took[vm.name] for vm in own) / whole if own and whole and len(own) < len(exact) else 0.0
+    basis = _basis(kind, "vms" if own else "hosts", measured, part, by_hosts)
+    return Found(basis, "measured" if part == 1 else "assumed", took)
 
 
 def _value(measured: _Measured, key: str) -> float | None:

@@ -461,6 +461,14 @@ def test_hosts_stand_for_vms_that_were_not_measured():
     assert any("divided by vCPUs" in note for note in found["notes"])
 
 
+def test_the_share_of_vms_without_a_figure_is_of_demand():
+    # of 20 GHz that the host used, 5 remain for the VM without a figure, which has an eleventh of the vCPUs
+    vms = {"web": vm(count=10, host="esx", measured={"cpu_mhz": 1500}), "new": vm(host="esx")}
+    found = counted({"esx": host(measured={"cpu_usage_pct": 100 * 20.15 / 32})}, vms)
+    assert found["cpu_demand_ghz"] == pytest.approx(20)
+    assert found["demand"]["cpu"]["text"].endswith("; 25% of it is what hosts used beside measured VMs")
+
+
 def test_a_few_vms_without_a_figure_are_taken_to_be_like_the_others_and_it_is_said():
     vms = {"web": vm(count=15, cluster="a", measured={"cpu_mhz": 1000}), "new": vm(cluster="a")}
     found = counted({"esx": host(count=2)}, vms)
