@@ -257,6 +257,14 @@ def _lost(found: Plan) -> list[tuple[str, Certificate]]:
     return [(name, each) for name, each in found["certificate"].items() if each["cannot_restart"]]
 
 
+def _survives(found: Plan, name: str) -> bool | None:
+    """Return the verdict on a failure, or None if unknown. Without a verdict, all its VMs must restart."""
+    if found["failover"] is not None:
+        return found["failover"]["failures"][name]["survives"]
+    each = found["certificate"][name]
+    return not each["cannot_restart"] or (False if each["proven"] else None)
+
+
 def _changes(found: Plan) -> bool:
     """True if hosts differ before and after the plan."""
     return found["command"] != "survive" and (found["feasible"] or bool(found["moves"]))
@@ -332,7 +340,7 @@ def _promises(found: Plan) -> Iterator[v.Promise]:
     if found["hosts"]:
         yield promised(f"No host above its limits {'after the moves' if _changes(found) else 'now'}", above)
     if found["failover"]:
-        lost = some([name for name, _ in _lost(found)])
+        lost = some([name for name in found["certificate"] if _survives(found, name) is False])
         yield {"text": "The cluster survives every host failure", "met": found["failover"]["survives"], "note": lost}
     elif found["certificate"]:
         yield promised("Every VM restarts after each failure", [name for name, _ in _lost(found)])
@@ -373,7 +381,7 @@ def _confidence(found: Plan) -> Iterator[v.Badge]:
 
 
 def _cards(found: Plan) -> Iterator[v.Card]:
-    many, lost = len(found["certificate"]), len(_lost(found))
+    many, survived = len(found["certificate"]), sum(_survives(found, each) is True for each in found["certificate"])
     name, bound = found["objective"].get("name") or "", found["bound"]
     plans = found["command"] != "survive"
     if plans:
@@ -396,7 +404,7 @@ def _cards(found: Plan) -> Iterator[v.Card]:
     if many:
         worst = max(each["peak_pct"] for each in found["certificate"].values())
         remark = f"peak load then {v.percent(worst)} of limit"
-        yield v.card("Failures survived", f"{many - lost} of {many}", remark, "bad" if lost else "good")
+        yield v.card("Failures survived", f"{survived} of {many}", remark, "good" if survived == many else "bad")
     if found["hosts"]:
         yield v.card("Hosts with VMs", f"{found['hosts_used']} of {len(found['hosts'])}")
 
@@ -618,7 +626,9 @@ def _failures(found: Plan) -> list[v.Section]:
 def _failure(found: Plan, name: str, each: Certificate) -> v.Cells:
     lost, peak = each["cannot_restart"], each["peak_pct"]
     names = some([called(found, vm["vm"]) for vm in lost], 2)
-    verdict = v.badge("no" if each["proven"] else "not proven", "bad") if lost else v.badge("yes", "good")
+    survives = _survives(found, name)
+    unknown = v.badge("not proven" if lost else "unknown", "bad" if lost else "warn")
+    verdict = unknown if survives is None else v.badge("yes", "good") if survives else v.badge("no", "bad")
     by_design = "Such as VMs with restart disabled."
     return [
         (v.words("failed", "failed"), name),

@@ -17,6 +17,7 @@ from hypertwin.plan.placement.verdict import NOT_SURVIVED, of_cluster
 from hypertwin.scenario import Scenario
 from hypertwin.show import capacity as capacity_page
 from hypertwin.show import placement as placement_page
+from hypertwin.show.view import plain, tables_of
 
 HA: list[dict[str, Any] | None] = [
     None,
@@ -73,6 +74,11 @@ def test_capacity_survive_density_diagnosis_and_a_run_agree(seed: int) -> None:
     assert (judged["survives"], judged["reason"]) == (other["survives"], other["reason"])
     assert judged["restarted_by"] == other["restarted_by"]
     assert judged["restarted_by"] in (None, capacity["ha"]["policy"])
+    # the table of survive reads the same verdicts
+    shown = next((each for each in tables_of(placement_page.view(survive)) if each["id"] == "failures"), None)
+    for row in shown["rows"] if shown else []:
+        says = {True: ("yes",), False: ("no",), None: ("unknown", "not proven")}
+        assert plain(row["verdict"]) in says[judged["failures"][row["failed"]]["survives"]]
     # what survive certifies, the verdict says
     for name, certificate in survive["certificate"].items():
         reasons = {each["code"] for each in judged["failures"][name]["reasons"]}
