@@ -8,10 +8,10 @@ VM, or the options of an ESXi version. `hypertwin.scenario.Scenario.inventory` h
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from hypertwin import _core, members
 
@@ -150,6 +150,11 @@ def member_names(group: str, count: int) -> list[str]:
 def hypervisors() -> Mapping[str, members.HypervisorFacts]:
     """Return all hypervisors by name: first ESXi, each family from old to new, and `none` last."""
     return {each["name"]: _read(members.HypervisorFacts, each) for each in json.loads(_core.hypervisors())}
+
+
+def assumed_admission(names: Iterable[str]) -> Literal["slots", "percentage"]:
+    """Return the default admission control policy of vSphere HA by its hosts' hypervisors: slots before vSphere 6.5."""
+    return "percentage" if min(hypervisors()[name].version for name in names) >= (6, 5, 0) else "slots"
 
 
 @cache

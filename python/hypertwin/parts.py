@@ -138,7 +138,9 @@ class HighAvailability(TypedDict, total=False):
     (assumed). A quantity such as `20ms`.
     """
     admission_policy: AdmissionPolicy
-    """Admission control policy: `slots`, or a `percentage` of capacity. Default: `slots`."""
+    """Admission control policy: `slots`, or a `percentage` of capacity. Default: `percentage`, but `slots` with a host
+    older than vSphere 6.5.
+    """
     admission_pct: float
     """Failover capacity of `percentage`, in % of CPU and of memory. Default: `failures` / number of hosts."""
 

@@ -15,7 +15,6 @@ from hypertwin.diagnosis.remedies import Remedy
 from hypertwin.plan.capacity.limits import AskedVm, Limits
 from hypertwin.plan.capacity.state import State
 from hypertwin.plan.placement import fixes, place, planning
-from hypertwin.plan.placement.balance import fewest_moves
 from hypertwin.plan.placement.failures import unreadable
 from hypertwin.plan.placement.migrations import Migrations
 from hypertwin.plan.placement.problem import Problem
@@ -35,27 +34,36 @@ def sizes(of: Problem, resource: str) -> dict[str, float]:
     return {vm.name: size for vm, size in zip(of.vms, of.sizes[:, each].tolist(), strict=True)}
 
 
-def test_a_vm_takes_at_least_what_it_reserves() -> None:
+def test_what_a_vm_takes_and_what_it_reserves_are_apart() -> None:
     cpu = sizes(problem(crooked()), "cpu")
-    # app uses 1 GHz and reserves 3
-    assert cpu == {"app": 3000, "db": 5000, "fixed": 900, "beside": 700, "files": 1300, "idle": 100}
-    gib = {name: size / GIB for name, size in sizes(problem(crooked(), memory="consumed"), "memory").items()}
-    # app occupies 20 GiB and reserves 31
-    assert gib == {"app": 31, "db": 33, "fixed": 5, "beside": 8, "files": 11, "idle": 1}
+    assert cpu == {"app": 1000, "db": 5000, "fixed": 900, "beside": 700, "files": 1300, "idle": 100}
+    consumed = problem(crooked(), memory="consumed")
+    gib = {name: size / GIB for name, size in sizes(consumed, "memory").items()}
+    assert gib == {"app": 20, "db": 33, "fixed": 5, "beside": 8, "files": 11, "idle": 1}
+    assert sizes(consumed, "reserved_cpu")["app"] == 3000
+    assert sizes(consumed, "reserved_memory")["app"] == 31 * GIB
+    # the limits are for demand: of 100 GiB the hypervisor of host one has 7
+    one = [host.name for host in consumed.hosts].index("one")
+    rooms = dict(zip(consumed.resources, consumed.rooms[one].tolist(), strict=True))
+    assert (rooms["cpu"], rooms["reserved_cpu"]) == (12_800, 16_000)
+    assert (rooms["memory"] / GIB, rooms["reserved_memory"] / GIB) == pytest.approx((83, 93))
 
 
 def test_a_plan_leaves_a_reservation_room() -> None:
-    made = crooked(vms__db__host="one", vms__db__measured__cpu_p95_mhz=10_000)
-    # 13 of 16 GHz with what app reserves, 11 without: too much at 80 %, 12.8 GHz
-    found = fewest_moves(problem(made), [])
-    assert (found.value, found.proven) == (1, True)
+    # of 16 GHz, app reserves 3
+    for ghz, broken in ((13, []), (14, ["one has 17000 of 16000 reserved_cpu"])):
+        of = problem(crooked(vms__db__memory="40 GiB", vms__db__reservation=f"{ghz} GHz"))
+        together = of.at.copy()
+        names = [vm.name for vm in of.vms]
+        together[names.index("db")] = of.at[names.index("app")]
+        assert of.broken(together) == broken
 
 
 def test_a_new_vm_without_a_demand_takes_the_mean_of_its_vcpus() -> None:
     known = problem(crooked())
     wide = AskedVm(vcpus=8, memory_bytes=GIB, mhz=None)
-    # 11 GHz of 20 vCPUs
-    assert sizes(place.with_new(known, {"new": wide}), "cpu")["new"] == pytest.approx(8 * 11_000 / 20)
+    # 9 GHz of 20 vCPUs
+    assert sizes(place.with_new(known, {"new": wide}), "cpu")["new"] == pytest.approx(8 * 9_000 / 20)
 
 
 def test_a_vm_needs_the_data_of_all_its_policies() -> None:

@@ -3,7 +3,8 @@
 The CPU demand of a VM comes from its best counter. The first choices are `demand_mhz` and `used_mhz`. The third is used
 (or run), ready and co-stop time of its vCPUs, times the host's clock. On Linux, cores used by its threads with their
 wait time follow. The last is CPU use as the guest sees it, times its vCPUs and the clock. Ready and co-stop time count
-as demand. Without contention they are zero. With contention the result is an upper estimate.
+as demand, without the part of ready time in which only the VM's CPU limit stopped it. Without contention they are zero.
+With contention the result is an upper estimate. No sample is above the VM's limit.
 
 CPU has mean, 95th percentile and peak of the samples. Memory, ready and I/Os are means. Ballooned and swapped memory is
 the 95th percentile, because an hour of it disappears in the mean of a week. VMs of a cluster are summed at the same
@@ -12,6 +13,7 @@ times (`figures.Figures.sums`), as are VMs of a host without its own counter.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +28,8 @@ from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.telemetry import Reading
 
 OF_THE_CPU = (
-    *("demand_mhz", "used_mhz", "used_sum_pct", "run_sum_pct", "ready_sum_pct", "costop_sum_pct", "cpu_cores"),
+    *("demand_mhz", "used_mhz", "used_sum_pct", "run_sum_pct", "ready_sum_pct", "limited_sum_pct"),
+    *("costop_sum_pct", "cpu_cores"),
     *("guest_cpu_pct", "vcpus", "clock_mhz"),
 )
 OF_THE_DISKS = ("iops", "read_iops", "write_iops")
@@ -226,6 +229,7 @@ class _Plan:
         """Names of the counters used for CPU figures."""
         self.busy_threads: list[str] = []
         """Hosts whose usage is derived from the busy time of their logical CPUs."""
+        self._limits = [vm.limit_mhz or math.inf for vm in inventory.vms]
         self._sources: dict[tuple[int, str], int] = {}
         for place, vm in enumerate(inventory.vms):
             self._vm(place, vm, there.vms.get(place, []), clocks)
@@ -237,7 +241,8 @@ class _Plan:
     ) -> None:
         number = self.ids.setdefault((*subject, figure), len(self.ids))
         source = self._sources.setdefault((number, root.path), len(self._sources))
-        self.terms += [Term(number, source, entity, metric, factor, leads) for entity in root.counters(metric)]
+        most = self._limits[subject[1]] if (subject[0], figure) == ("vm", "cpu") else math.inf
+        self.terms += [Term(number, source, entity, metric, factor, leads, most) for entity in root.counters(metric)]
 
     def _vm(self, place: int, vm: Vm, roots: Sequence[_Root], clocks: _Clocks) -> None:
         subject = ("vm", place)
@@ -267,12 +272,15 @@ class _Plan:
         vcpus = root.mean("vcpus") or vm.vcpus
         factor = {"cpu_cores": 1.0, "guest_cpu_pct": vcpus / 100}.get(metric, 0.01)
         self._add(subject, "cpu", root, metric, factor * clock_mhz)
-        of = [metric]
-        for waited in ("ready_sum_pct", "costop_sum_pct"):
+        waits = {"ready_sum_pct": 1, "costop_sum_pct": 1}
+        if root.counters("ready_sum_pct") and root.mean("limited_sum_pct"):
+            waits["limited_sum_pct"] = -1  # a part of ready time
+        of = metric
+        for waited, sign in waits.items():
             if metric != "guest_cpu_pct" and root.counters(waited):
-                self._add(subject, "cpu", root, waited, clock_mhz / 100, leads=False)
-                of.append(waited)
-        self.cpu_of[subject] = f"{' + '.join(of)} at {clock_mhz:.0f} MHz"
+                self._add(subject, "cpu", root, waited, sign * clock_mhz / 100, leads=False)
+                of += f" {'+' if sign > 0 else '-'} {waited}"
+        self.cpu_of[subject] = f"{of} at {clock_mhz:.0f} MHz"
 
     def _host(self, place: int, host: Host, root: _Root) -> None:
         subject = ("host", place)

@@ -56,6 +56,8 @@ class Term:
     factor: float = 1.0
     leads: bool = True
     """True if the counter determines times: a time has a sample only if a leading counter has a value."""
+    most: float = math.inf
+    """Maximum of the sum of counters at any time."""
 
 
 @dataclass(frozen=True)
@@ -193,31 +195,34 @@ def _series(path: Path, terms: Sequence[Term]) -> pl.DataFrame:
     Samples without a clock keep their order. Duplicates count once.
     """
     rows = [
-        (place, term.figure, term.source, term.entity, term.metric, term.factor, term.leads)
+        (place, term.figure, term.source, term.entity, term.metric, term.factor, term.leads, term.most)
         for place, term in enumerate(terms)
     ]
     wanted = pl.DataFrame(
         rows,
         schema={"term": pl.UInt32, "figure": pl.UInt32, "source": pl.UInt32, **dict.fromkeys(_KEY, pl.String)}
-        | {"factor": pl.Float64, "leads": pl.Boolean},
+        | {"factor": pl.Float64, "leads": pl.Boolean, "most": pl.Float64},
         orient="row",
     ).with_columns(pl.col(name).cast(SCHEMA[name]) for name in _KEY)
     samples = (
         pl.scan_parquet(path, glob=False)
         .filter(pl.col("value").is_finite())
         .join(wanted.lazy(), on=_KEY, maintain_order="left")
-        .select("term", "figure", "source", "factor", "leads", pl.col("time").dt.epoch("us").alias("us"), "value")
+        .select(
+            "term", "figure", "source", "factor", "leads", "most", pl.col("time").dt.epoch("us").alias("us"), "value"
+        )
         .collect(engine="streaming")
         .with_columns(pl.col("us").is_not_null().alias("timed"))
         .with_columns(pl.coalesce("us", pl.int_range(pl.len()).over("term")))
     )
     each = samples.group_by("term", "us", "timed").agg(
-        pl.first("figure", "source", "factor", "leads"), pl.mean("value")
+        pl.first("figure", "source", "factor", "leads", "most"), pl.mean("value")
     )
     return (
         each.group_by("figure", "source", "us", "timed")
-        .agg((pl.col("value") * pl.col("factor")).sum(), pl.any("leads"))
+        .agg((pl.col("value") * pl.col("factor")).sum(), pl.any("leads"), pl.min("most"))
         .filter("leads", pl.col("value").abs() <= LARGEST)
+        .with_columns(pl.min_horizontal("value", "most").alias("value"))
         .sort("figure", "us", "value")
     )
 

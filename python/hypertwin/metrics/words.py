@@ -52,6 +52,11 @@ def _decimals(value: float) -> int:
     return 1 if size >= 9.995 else 2 if size >= 0.995 else 1 - math.floor(math.log10(size))
 
 
+def resource(name: str) -> str:
+    """Return the name of a resource of hosts in readable form: `reserved_cpu` is `reserved CPU`."""
+    return re.sub(r"\bcpu\b", "CPU", name.replace("_", " "))
+
+
 def amount(value: float, unit: str) -> str:
     """Return a value with its unit. Bytes are shown in a suitable unit."""
     if unit in ("B", "B/s"):

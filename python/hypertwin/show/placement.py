@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from hypertwin.documents.placement import CannotRestart, Certificate, HostPlan, Move, Plan, Verified
+from hypertwin.metrics import words
 from hypertwin.metrics.words import count, guess, half_width, in_order, number, some
 from hypertwin.show import files
 from hypertwin.show import view as v
@@ -22,7 +23,7 @@ BEST = {
 }
 """Meaning of an optimal plan, by its objective."""
 
-RESOURCES = frozenset({"cpu", "memory", "vcpus", "cores"})
+RESOURCES = frozenset({"cpu", "memory", "vcpus", "cores", "reserved_cpu", "reserved_memory"})
 """Binding constraints whose name is a sufficient description."""
 
 INFORMAL = frozenset({"failover-room", "peaks", "ratio"})
@@ -79,7 +80,7 @@ def _unknown(found: Plan) -> str:
     """Return a warning if demand is unknown."""
     if not found["not_known"] or found["failover"] is not None:  # a verdict says it itself
         return ""
-    names = some([_word(each) for each in found["not_known"]])
+    names = some([words.resource(each) for each in found["not_known"]])
     return f"{names} demand is unknown: the plan counts {some(list(found['hosts'][0]['limit_pct']))} only. "
 
 
@@ -114,7 +115,8 @@ def _answer(found: Plan) -> str:
             return "No host can be evacuated: see the notes."
         proof = "Infeasible" if found["proven"] else "No plan found, and infeasibility is not proven"
         short_of = [
-            f"{_word(each)} is short" if each in RESOURCES else _bound(each) for each in found["binding_constraints"]
+            f"{words.resource(each)} is short" if each in RESOURCES else _bound(each)
+            for each in found["binding_constraints"]
         ]
         cause = f": {some(short_of)}" if short_of else ""
         conflict = [called(found, name) for name in found["conflict"]]
@@ -255,6 +257,14 @@ def _lost(found: Plan) -> list[tuple[str, Certificate]]:
     return [(name, each) for name, each in found["certificate"].items() if each["cannot_restart"]]
 
 
+def _survives(found: Plan, name: str) -> bool | None:
+    """Return the verdict on a failure, or None if unknown. Without a verdict, all its VMs must restart."""
+    if found["failover"] is not None:
+        return found["failover"]["failures"][name]["survives"]
+    each = found["certificate"][name]
+    return not each["cannot_restart"] or (False if each["proven"] else None)
+
+
 def _changes(found: Plan) -> bool:
     """True if hosts differ before and after the plan."""
     return found["command"] != "survive" and (found["feasible"] or bool(found["moves"]))
@@ -330,7 +340,7 @@ def _promises(found: Plan) -> Iterator[v.Promise]:
     if found["hosts"]:
         yield promised(f"No host above its limits {'after the moves' if _changes(found) else 'now'}", above)
     if found["failover"]:
-        lost = some([name for name, _ in _lost(found)])
+        lost = some([name for name in found["certificate"] if _survives(found, name) is False])
         yield {"text": "The cluster survives every host failure", "met": found["failover"]["survives"], "note": lost}
     elif found["certificate"]:
         yield promised("Every VM restarts after each failure", [name for name, _ in _lost(found)])
@@ -371,7 +381,7 @@ def _confidence(found: Plan) -> Iterator[v.Badge]:
 
 
 def _cards(found: Plan) -> Iterator[v.Card]:
-    many, lost = len(found["certificate"]), len(_lost(found))
+    many, survived = len(found["certificate"]), sum(_survives(found, each) is True for each in found["certificate"])
     name, bound = found["objective"].get("name") or "", found["bound"]
     plans = found["command"] != "survive"
     if plans:
@@ -394,7 +404,7 @@ def _cards(found: Plan) -> Iterator[v.Card]:
     if many:
         worst = max(each["peak_pct"] for each in found["certificate"].values())
         remark = f"peak load then {v.percent(worst)} of limit"
-        yield v.card("Failures survived", f"{many - lost} of {many}", remark, "bad" if lost else "good")
+        yield v.card("Failures survived", f"{survived} of {many}", remark, "good" if survived == many else "bad")
     if found["hosts"]:
         yield v.card("Hosts with VMs", f"{found['hosts_used']} of {len(found['hosts'])}")
 
@@ -501,7 +511,7 @@ def _hosts(found: Plan) -> list[v.Section]:
         v.words("host", "host"),
         v.figures("vms", "VMs"),
         *(
-            v.figures(f"used-{name}", _word(name), "%", text="Used by VMs, of the host's capacity.")
+            v.figures(f"used-{name}", words.resource(name), "%", text="Used by VMs, of the host's capacity.")
             for name in resources
         ),
         v.figures("peak", "peak load", "%", text="Of the limit, for the resource closest to it.", secondary=True),
@@ -549,13 +559,13 @@ def _host_chart(found: Plan, name: str) -> v.BarChart:
     made: v.BarChart = {
         "type": "bars",
         "id": f"hosts-{name}",
-        "title": _word(name).replace("memory", "Memory"),
+        "title": words.resource(name).replace("memory", "Memory"),
         "text": "Of each host's capacity, the most loaded first."
         if same
         else "Of the limit, which differs by host. The most loaded host first.",
         "alternative": f"{ranked[0]['name']}: {shown}%, limit {v.percent(limit)}.",
         "categories": [of["name"] for of in ranked],
-        "value": v.axis(_word(name), "%", begin=0),
+        "value": v.axis(words.resource(name), "%", begin=0),
         "series": series,
         "horizontal": True,
         "limits": [{"name": f"limit {v.percent(limit)}", "value": limit, "tone": "bad"}],
@@ -616,7 +626,9 @@ def _failures(found: Plan) -> list[v.Section]:
 def _failure(found: Plan, name: str, each: Certificate) -> v.Cells:
     lost, peak = each["cannot_restart"], each["peak_pct"]
     names = some([called(found, vm["vm"]) for vm in lost], 2)
-    verdict = v.badge("no" if each["proven"] else "not proven", "bad") if lost else v.badge("yes", "good")
+    survives = _survives(found, name)
+    unknown = v.badge("not proven" if lost else "unknown", "bad" if lost else "warn")
+    verdict = unknown if survives is None else v.badge("yes", "good") if survives else v.badge("no", "bad")
     by_design = "Such as VMs with restart disabled."
     return [
         (v.words("failed", "failed"), name),
@@ -786,7 +798,7 @@ def _decisions(found: Plan) -> list[v.Section]:
     basis: list[v.Cells] = [
         [
             (v.words("what", "what"), what),
-            (v.words("name", "of"), _word(key.removesuffix("_pct").replace("_", " "))),
+            (v.words("name", "of"), words.resource(key.removesuffix("_pct"))),
             (v.words("says", "value"), said),
         ]
         for what, of in parts
@@ -859,7 +871,7 @@ def _lines(found: Plan) -> Iterator[str]:
         yield f"By the vCPU-to-core ratio alone: {found['ratio']['says']}."
     for key in ("cpu", "memory"):
         if found["demand"].get(key):
-            yield f"{_word(key)[0].upper()}{_word(key)[1:]} demand: {found['demand'][key]}."
+            yield f"{words.resource(key)[0].upper()}{words.resource(key)[1:]} demand: {found['demand'][key]}."
     said = [
         f"{name} {v.percent(each['peak_pct'])} ({each['peak_host']})"
         for name, each in (found["demand"].get("others") or {}).items()
@@ -901,8 +913,4 @@ def csv(found: Plan) -> str:
 
 def _bound(text: str) -> str:
     """Return a binding constraint in readable form."""
-    return re.sub(r"^cpu(?=$|:| of | after )", "CPU", text)
-
-
-def _word(resource: str) -> str:
-    return "CPU" if resource == "cpu" else resource
+    return re.sub(r"^(reserved_)?(cpu|memory)(?=$|:| of | after )", lambda name: words.resource(name[0]), text)

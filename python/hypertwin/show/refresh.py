@@ -24,7 +24,10 @@ KINDS = {
 }
 """Names of the kinds of costs, in order of the chart."""
 
-LIMITS = {"cpu": "CPU", "memory": "memory", "vcpus": "vCPUs per core", "storage": "storage"}
+LIMITS = {"cpu": "CPU", "memory": "memory", "vcpus": "vCPUs per core", "storage": "storage"} | {
+    "reserved_cpu": "reserved CPU",
+    "reserved_memory": "reserved memory",
+}
 
 READY, COSTOP = bands.band("ready_pct").warning, bands.band("costop_pct").critical
 

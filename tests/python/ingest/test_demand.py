@@ -74,6 +74,11 @@ def p95(values: Sequence[float]) -> float:
             id="time run, where used is not known",
         ),
         pytest.param([(f"{VM}/vcpu/0", "run_sum_pct", [30.0]), (f"{VM}/vcpu/1", "run_sum_pct", [20.0]), CLOCK], 1000),
+        pytest.param(
+            [(VM, "used_sum_pct", [80.0]), (VM, "ready_sum_pct", [708.0]), (VM, "limited_sum_pct", [704.0]), CLOCK],
+            1680,
+            id="not what a limit stopped",
+        ),
         pytest.param([("vm/db", "cpu_cores", [1.5]), ("vm/db", "ready_sum_pct", [50.0]), CLOCK], 4000, id="Linux"),
         pytest.param([("guest/db", "guest_cpu_pct", [40.0]), ("guest/db", "vcpus", [4.0]), CLOCK], 3200, id="guest"),
         pytest.param([("guest/db", "guest_cpu_pct", [40.0]), (VM, "used_mhz", [7.0]), CLOCK], 7, id="the host's word"),
@@ -103,6 +108,14 @@ def test_clock_and_vcpus_come_from_the_inventory_where_telemetry_has_none() -> N
     assert web.demand == Demand(
         2500.0, over="guest_cpu_pct at 2500 MHz", counter="guest_cpu_pct at 2500 MHz", at="2026-01-01T00:00:00Z"
     )
+
+
+def test_a_sample_is_not_above_the_limit_of_its_vm() -> None:
+    series = [(VM, "run_sum_pct", [50.0, 100.0]), (VM, "ready_sum_pct", [30.0, 100.0]), CLOCK]
+    capped = replace(DB, limit_mhz=2000.0)
+    found = demand_of(reading(*series), vm=capped)
+    assert (found.cpu_mhz, found.cpu_p95_mhz, found.cpu_peak_mhz) == (1800, 2000, 2000)
+    assert demand_of(reading((VM, "demand_mhz", [9000.0])), vm=capped).cpu_mhz == 2000
 
 
 def test_without_a_clock_nothing_is_said() -> None:

@@ -405,7 +405,7 @@ def test_long_lists_of_names_are_counted() -> None:
         (
             Cluster("Production 1", ha=True, admission_control=True, restarts_by="fdm"),
             {"enabled": True, "admission": True, "policy": "fdm"},
-            "admission control policy is unknown: assumed slot policy",
+            "admission control policy is unknown: assumed percentage",
         ),
         (Cluster("Production 1", ha=False, restarts_by="fdm"), {"enabled": False}, "HA is off"),
         (Cluster("Production 1", ha=True), {"enabled": True}, "its HA type is not modelled: VMs"),

@@ -17,6 +17,7 @@ from hypertwin.plan.placement.verdict import NOT_SURVIVED, of_cluster
 from hypertwin.scenario import Scenario
 from hypertwin.show import capacity as capacity_page
 from hypertwin.show import placement as placement_page
+from hypertwin.show.view import plain, tables_of
 
 HA: list[dict[str, Any] | None] = [
     None,
@@ -73,6 +74,11 @@ def test_capacity_survive_density_diagnosis_and_a_run_agree(seed: int) -> None:
     assert (judged["survives"], judged["reason"]) == (other["survives"], other["reason"])
     assert judged["restarted_by"] == other["restarted_by"]
     assert judged["restarted_by"] in (None, capacity["ha"]["policy"])
+    # the table of survive reads the same verdicts
+    shown = next((each for each in tables_of(placement_page.view(survive)) if each["id"] == "failures"), None)
+    for row in shown["rows"] if shown else []:
+        says = {True: ("yes",), False: ("no",), None: ("unknown", "not proven")}
+        assert plain(row["verdict"]) in says[judged["failures"][row["failed"]]["survives"]]
     # what survive certifies, the verdict says
     for name, certificate in survive["certificate"].items():
         reasons = {each["code"] for each in judged["failures"][name]["reasons"]}
@@ -296,6 +302,31 @@ def test_a_pool_without_space_to_recover_is_told_and_not_green() -> None:
 def test_the_verdict_says_what_the_next_failed_node_does_to_a_degraded_pool(redundancy: str, told: str) -> None:
     found = hypertwin.capacity(pooled(redundancy=redundancy, stored="1 TB"))["clusters"]["default"]["failover"]
     assert found["text"] == f"default survives all 4 host failures: Proxmox HA restarts every VM.{told}"
+
+
+def test_the_verdict_counts_vms_that_stay_down_by_design() -> None:
+    vms = {"a": vm("h1", 10), "b": vm("h2", 10, restart_priority="disabled"), "c": vm("h2", 10, affinity="0-1")}
+    ha = {"default": {"ha": {"enabled": True, "policy": "fdm"}}}
+    found = hypertwin.plan_survive(made({"h1": host(), "h2": host()}, vms, clusters=ha)).to_dict()["failover"]
+    assert found is not None
+    assert found["text"] == (
+        "default survives all 2 host failures: vSphere HA restarts 1 VM, and 2 VMs would stay down."
+    )
+
+
+@pytest.mark.parametrize(("ghz", "survives"), [(4.5, True), (5.5, False)])
+def test_reservations_can_take_all_of_a_host_and_limits_are_for_demand(ghz: float, survives: bool) -> None:
+    reserved = {"reservation": f"{ghz} GHz", "memory_reservation": "10 GiB", "vcpus": 8}
+    vms = {f"v{each}": vm(f"h{each}", 20, 500, **reserved) for each in (1, 2)}
+    scenario = made({f"h{each}": host() for each in (1, 2)}, vms, clusters={"default": {"ha": {"policy": "fdm"}}})
+    plan = hypertwin.plan_survive(scenario).to_dict()
+    assert plan["failover"] is not None
+    assert plan["failover"]["survives"] is survives
+    assert hypertwin.capacity(scenario)["clusters"]["default"]["ha"]["can_power_on"] is survives
+    assert plan["hosts"][0]["before_pct"]["cpu"] == pytest.approx(5)
+    if not survives:
+        (short,) = plan["certificate"]["h1"]["cannot_restart"]
+        assert short["short_of"] == "1.0 GHz of reserved CPU on h2"
 
 
 def test_reservations_are_no_reason_where_no_remaining_host_could_ever_run_a_vm() -> None:

@@ -84,15 +84,13 @@ def test_tables_have_a_name_for_each_column_and_sort_and_filter_by_what_they_hav
 
 
 def test_what_stands_on_guesses_says_so_first_and_is_neither_good_nor_met():
-    found = document("placement-survive") | {
-        "feasible": True,
-        "failover": {"survives": True, "reason": None, "text": "prod survives."},
-    }
+    found = document("placement-survive") | {"feasible": True}
+    failover = {"survives": True, "reason": None, "text": "prod survives."}
+    found["failover"] = failover | {"failures": {name: {"survives": True} for name in found["certificate"]}}
     found["certificate"] = {name: each | {"unplaced": []} for name, each in found["certificate"].items()}
     assert placement.view(found | {"guessed": 0})["answer"]["tone"] == "good"
     unsure = placement.view(
-        found
-        | {"guessed": 3, "vms": 9, "failover": {"survives": None, "reason": "hosts-guessed", "text": "prod survives."}}
+        found | {"guessed": 3, "vms": 9, "failover": found["failover"] | {"survives": None, "reason": "hosts-guessed"}}
     )
     assert unsure["answer"]["text"].startswith("The host of 3 of 9 VMs is a guess. ")
     assert unsure["answer"]["tone"] == "warn"
@@ -212,9 +210,10 @@ def test_plans_mark_temporary_moves_ways_back_and_moves_that_never_end():
 
 
 def test_plans_name_what_cannot_restart_and_what_would_help_by_the_names_of_their_system():
-    found = document("placement-survive") | {
-        "failover": {"survives": False, "reason": "no-host", "text": "prod survives 3 of 4."}
-    }
+    found = document("placement-survive")
+    failures = {name: {"survives": not each["cannot_restart"]} for name, each in found["certificate"].items()}
+    failover = {"survives": False, "reason": "no-host", "text": "prod survives 3 of 4.", "failures": failures}
+    found["failover"] = failover
     view = placement.view(found | {"labels": {"dwh-2": "SAP BW Prod (old)"}})
     assert (view["answer"]["tone"], view["answer"]["text"]) == ("bad", "prod survives 3 of 4.")
     assert [each for each in texts(view) if each.endswith("(checked)")][1] == "one more host like esx-1 (checked)"

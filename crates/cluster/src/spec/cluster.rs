@@ -101,7 +101,8 @@ pub struct HighAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub boot: Option<Duration>,
-    /// Admission control policy: `slots`, or a `percentage` of capacity. Default: `slots`.
+    /// Admission control policy: `slots`, or a `percentage` of capacity. Default: `percentage`, but `slots` with a host
+    /// older than vSphere 6.5.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "AdmissionPolicy")]
     pub admission_policy: Option<AdmissionPolicy>,

@@ -13,7 +13,7 @@ from hypertwin.ingest.inventory import Cluster, Host, Inventory
 from hypertwin.ingest.to_scenario import names, source
 from hypertwin.ingest.to_scenario.measured import of_cluster
 from hypertwin.ingest.to_scenario.names import short
-from hypertwin.language import called, hypervisors
+from hypertwin.language import assumed_admission, called, hypervisors
 
 DEFAULT = "default"
 """Cluster of hosts without one in any source. Scenarios need no entry for it."""
@@ -127,7 +127,7 @@ class Clusters:
                 notes.cluster(name, "no powered-on VMs")
             said = of_key.get(key)
             if len(used[key]) > 1:
-                _note_restarts(name, key, said, notes)
+                _note_restarts(name, key, said, used[key], notes)
             entry = _entry(key, name, datacenter, said, _drs(said, used[key]))
             if entry:
                 entries[key] = entry
@@ -177,7 +177,7 @@ def _drs(fact: Cluster | None, used: Sequence[str]) -> dict[str, Any] | None:
     return {"policy": "drs-7" if is_new else "drs-6", "threshold": threshold}
 
 
-def _note_restarts(name: str, key: str, fact: Cluster | None, notes: ImportNotes) -> None:
+def _note_restarts(name: str, key: str, fact: Cluster | None, used: Sequence[str], notes: ImportNotes) -> None:
     """Add a note if a simulation does not restart VMs of a failed host, or assumes the HA type."""
     how = f"--set clusters.{key}.ha.policy=fdm|proxmox|masakari"
     if fact is None or fact.ha is None:
@@ -187,7 +187,7 @@ def _note_restarts(name: str, key: str, fact: Cluster | None, notes: ImportNotes
     elif fact.restarts_by is None:
         notes.cluster(name, f"its HA type is not modelled: VMs of a failed host are not restarted ({how})")
     elif fact.restarts_by == "fdm" and fact.admission_control and fact.admission_policy is None:
-        notes.cluster(name, "admission control policy is unknown: assumed slot policy")
+        notes.cluster(name, f"admission control policy is unknown: assumed {assumed_admission(used)}")
 
 
 def _entry(key: str, name: str, datacenter: str, fact: Cluster | None, drs: dict[str, Any] | None) -> dict[str, Any]:

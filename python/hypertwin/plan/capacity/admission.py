@@ -7,7 +7,7 @@ must fit the limits of the remaining hosts.
 
 Rules of vSphere HA [vSphere Availability, "Admission Control"]: `slots` takes the largest reservations of CPU and
 memory as a slot, and counts whole slots of hosts. `percentage` compares the unreserved share of the cluster with the
-share to keep free. Proxmox HA and Masakari have no admission control.
+share to keep free, and is the default since vSphere 6.5. Proxmox HA and Masakari have no admission control.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from hypertwin import _core
 from hypertwin.documents import capacity as documents
 from hypertwin.documents.failover import Failover
-from hypertwin.language import Vm
+from hypertwin.language import Vm, assumed_admission
 from hypertwin.plan.capacity import restart
 from hypertwin.plan.capacity.demand import capacity_mhz
 from hypertwin.plan.capacity.state import Limited, State
@@ -145,8 +145,8 @@ def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
         return None
     if said.get("policy", "fdm") != "fdm" or not all(host.options.admission for host in state.hosts):
         return None
-    rule: documents.Admission = said.get("admission_policy", "slots")
-    return rule
+    rule: documents.Admission | None = said.get("admission_policy")
+    return rule or assumed_admission(host.hypervisor for host in state.hosts)
 
 
 def reserved(state: State, scenario: Scenario) -> dict[str, Pair]:

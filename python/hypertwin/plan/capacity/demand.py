@@ -35,6 +35,9 @@ NEARLY_ALL, HALF = 0.9, 0.5
 FALLBACKS: Mapping[Kind, Sequence[Kind]] = {"peak": ("peak", "p95", "mean"), "p95": ("p95", "mean"), "mean": ("mean",)}
 """Substitutes for a statistic that was not measured. A substitute is never a higher statistic."""
 
+EXACT = 0.01
+"""Hypervisor work per work of VMs below which it is within their measured demand. The default of scenarios."""
+
 WORDS = {"mean": "mean", "p95": "p95", "peak": "peak", "sample": "single sample", "configured": "configured"}
 
 _Measured = MeasuredVm | MeasuredHost | MeasuredCluster
@@ -167,6 +170,19 @@ def cpu(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) ->
     return _configured(scenario, vms)
 
 
+def own_cpu(scenario: Scenario, hosts: Sequence[Host]) -> dict[str, float]:
+    """Return the CPU of the hypervisor per CPU of its VMs, by host, as it is simulated (`overhead.activity_pct`).
+
+    An import writes the measured use of a host beyond its VMs there. Up to `EXACT`, it counts as demand of the VMs.
+    """
+    of = {host.name: _activity(scenario, host) for host in hosts}
+    return {name: activity if activity > EXACT else 0.0 for name, activity in of.items()}
+
+
+def _activity(scenario: Scenario, host: Host) -> float:
+    return float(scenario.data["hosts"][host.group]["overhead"]["activity_pct"]) / 100
+
+
 def measured_on(scenario: Scenario) -> dict[str, float]:
     """Return the work per cycle of the host on which each VM was measured, by VM name."""
     now, then = scenario.inventory, scenario.as_measured.inventory
@@ -178,14 +194,15 @@ def measured_on(scenario: Scenario) -> dict[str, float]:
 def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
     """Return the CPU used by each VM in MHz. Hypervisor work for a measured VM counts as use by the hypervisor."""
     clock = {host.name: host.clock_hz / 1e6 for host in were.inventory.hosts}
+    beside = own_cpu(were, were.inventory.hosts)
 
     def used(host: Host, vms: Sequence[Vm]) -> float | None:
         usage = _value(host.measured, HOST_CPU[kind])
         if usage is None:
             return None
         known = sum(_value(vm.measured, VM_CPU[kind]) or 0.0 for vm in vms)
-        activity = float(were.data["hosts"][host.group]["overhead"]["activity_pct"]) / 100
-        return max(0.0, usage / 100 * capacity_mhz(host) - known * activity)
+        more = beside[host.name]
+        return max(0.0, usage / 100 * capacity_mhz(host) / (1 + more) - known * (_activity(were, host) - more))
 
     def own(vm: Vm, *, kinds: Sequence[Kind] = (kind,)) -> float | None:
         values = (_value(vm.measured, VM_CPU[each]) for each in kinds)
@@ -197,7 +214,7 @@ def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
         less=lambda vm: own(vm, kinds=FALLBACKS[kind]),
         used=used,
         weight=lambda vm: float(vm.vcpus),
-        most=lambda vm: vm.vcpus * clock[vm.host],
+        most=lambda vm: most_mhz(vm, clock[vm.host]),
     )
 
 
@@ -292,6 +309,11 @@ def capacity_mhz(host: Host) -> float:
     return host.cores * host.clock_hz / 1e6
 
 
+def most_mhz(vm: Vm, clock_mhz: float) -> float:
+    """Return the most CPU that a VM can use in MHz: all its vCPUs at this clock, or its limit if that is less."""
+    return min(vm.vcpus * clock_mhz, math.inf if vm.limit_hz is None else vm.limit_hz / 1e6)
+
+
 def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], float]) -> float | None:
     """Return the measured usage of all hosts together, in per cent, or None unless all hosts have one."""
     values = [_value(host.measured, key) for host in hosts]
@@ -333,9 +355,11 @@ def _added_up(parts: Parts, vms: Sequence[Vm], kind: Kind) -> Found | None:
     measured: list[_Measured] = [vm.measured for vm in own]
     if len(own) < len(exact):
         measured += [host.measured for host in parts.hosts]
-    by_hosts = 1 - sum(map(parts.weight, own)) / sum(map(parts.weight, exact))
-    basis = _basis(kind, "vms" if by_hosts < 1 else "hosts", measured, part, by_hosts if by_hosts < 1 else 0.0)
-    return Found(basis, "measured" if part == 1 else "assumed", parts.each(vms))
+    took = parts.each(vms)
+    whole = sum(took[vm.name] for vm in exact)
+    by_hosts = 1 - sum(took[vm.name] for vm in own) / whole if own and whole and len(own) < len(exact) else 0.0
+    basis = _basis(kind, "vms" if own else "hosts", measured, part, by_hosts)
+    return Found(basis, "measured" if part == 1 else "assumed", took)
 
 
 def _value(measured: _Measured, key: str) -> float | None:
@@ -412,7 +436,7 @@ def _is_measured(things: Iterable[Vm | Host]) -> bool:
 
 
 def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
-    """Return arrivals x CPU per transaction x clock in MHz of a host with `work_per_cycle` 1, limited to all vCPUs.
+    """Return arrivals x CPU per transaction x clock in MHz of a host with `work_per_cycle` 1, at most `most_mhz`.
 
     The result is None for a workload that waits for responses.
     """
@@ -425,4 +449,4 @@ def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:
     clock = workload.get("reference_clock")
     clock_hz = host.clock_hz if clock is None else _core.frequency_hz(clock)
     wanted = rate * float(entry.get("load", 1)) * _core.duration_s(workload["cpu"]["mean"]) * clock_hz
-    return min(wanted, vm.vcpus * host.clock_hz * host.work_per_cycle) / 1e6
+    return min(wanted / 1e6, most_mhz(vm, host.clock_hz / 1e6) * host.work_per_cycle)

@@ -98,7 +98,7 @@ def notes(state: State, found: Cluster) -> list[str]:
         *_of_demand(state, found),
         *_of_ha(state, found),
         *_of_failures(state, found),
-        *_of_memory(state, found),
+        *_of_own(state, found),
         *_of_room(state, found),
         *_of_storage(found),
     ]
@@ -135,6 +135,12 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
 def _of_ha(state: State, found: Cluster) -> Iterator[str]:
     """Yield the difference between power-on and demand after a failure."""
     ha, failures = found["ha"], state.limits.failures
+    said = (state.scenario.data.get("clusters") or {}).get(state.cluster.name, {}).get("ha") or {}
+    if ha["admission"] is not None and "admission_policy" not in said:
+        yield (
+            f"Assumed: admission control by {ha['admission']}, the default of these hosts' version"
+            " (clusters.NAME.ha.admission_policy)."
+        )
     if state.spare is None or not failures:
         return
     if ha["can_power_on"] and ha["meets_demand"] is False:
@@ -157,7 +163,15 @@ def _of_ha(state: State, found: Cluster) -> Iterator[str]:
         yield "HA is unknown: set ha.policy for restart times."
 
 
-def _of_memory(state: State, found: Cluster) -> Iterator[str]:
+def _of_own(state: State, found: Cluster) -> Iterator[str]:
+    """Yield the CPU and memory that hypervisors take beside their VMs."""
+    used = state.used.get("cpu", {})
+    mhz = sum(used.get(vm.name, 0.0) * state.own_cpu[vm.host] for vm in state.vms)
+    if mhz:
+        yield (
+            f"Hypervisors take {number(mhz / 1000)} GHz of CPU beside their VMs (hosts.NAME.overhead.activity_pct),"
+            " which grows with the VMs of a host."
+        )
     own = found["hypervisor_memory_gib"]
     if own:
         yield f"Hypervisors take {number(own)} GiB of memory{_for_vms(state)}."

@@ -5,9 +5,9 @@ for CPU and memory by default. CPU demand is the 95th percentile, or the peak on
 proves nothing about the rest of the time, so its results are listed separately. For memory, only the mean of active
 memory is known, which misses caches that a guest seldom reads.
 https://docs.aws.amazon.com/compute-optimizer/latest/ug/rightsizing-preferences.html A VM is idle if its CPU stays below
-5 % of its vCPUs. This is our own choice. Azure Advisor recommends to shut a VM down below 3 % (95th percentile), AWS
-Trusted Advisor below 10 % (mean of a day). Both also require almost no network traffic, which is not checked here. CPU
-use does not show if a VM is needed. https://learn.microsoft.com/azure/advisor/advisor-cost-recommendations
+5 % of its vCPUs, or of its CPU limit. This is our own choice. Azure Advisor recommends to shut a VM down below 3 %
+(95th percentile), AWS Trusted Advisor below 10 % (mean of a day). Both also require almost no network traffic, which
+is not checked here. CPU use does not show if a VM is needed. https://learn.microsoft.com/azure/advisor/advisor-cost-recommendations
 https://docs.aws.amazon.com/awssupport/latest/user/cost-optimization-checks.html
 """
 
@@ -23,14 +23,14 @@ from hypertwin.language import Inventory, Vm
 from hypertwin.members import PoweredOff
 from hypertwin.metrics.words import count
 from hypertwin.plan.capacity import room
-from hypertwin.plan.capacity.demand import span
+from hypertwin.plan.capacity.demand import most_mhz, span
 from hypertwin.plan.capacity.state import Resource, State
 
 GIB = 2**30
 TARGET = 0.8
 """Fraction of vCPUs and memory that demand can use."""
 IDLE = 0.05
-"""Fraction of its vCPUs below which a VM is idle."""
+"""Fraction of its vCPUs, or of its CPU limit if that is less, below which a VM is idle."""
 WEEK_S = 7 * 86_400
 """Number of seconds of a week. A shorter measurement might miss weekly jobs."""
 
@@ -169,12 +169,14 @@ def _need(vm: Vm, clock_mhz: float, peak: bool) -> Need | None:
     mhz = over_time if proven else measured.cpu_mhz
     if mhz is None:
         return None
-    active = measured.memory_active_bytes
+    active, most = measured.memory_active_bytes, most_mhz(vm, clock_mhz)
+    # a limit hides the demand of a VM that is near it, so such a VM keeps its vCPUs
+    vcpus = mhz if mhz <= TARGET * most else vm.vcpus * clock_mhz
     return Need(
         vm,
-        min(vm.vcpus, max(1, math.ceil(mhz / (TARGET * clock_mhz) - 1e-9))),
+        min(vm.vcpus, max(1, math.ceil(vcpus / (TARGET * clock_mhz) - 1e-9))),
         None if active is None else min(vm.memory_bytes, max(1, math.ceil(active / TARGET / GIB - 1e-9)) * GIB),
-        mhz < IDLE * vm.vcpus * clock_mhz,
+        mhz < IDLE * most,
         proven,
         peak,
     )

@@ -104,10 +104,12 @@ class State:
         return float(host.memory_bytes if by == "memory" else host.cores)
 
     def capacity(self, host: Host, resource: Resource) -> float:
-        """Return the capacity of a host in a resource, with CPU scaled by the speed of cores."""
+        """Return the capacity of a host in a resource. CPU is scaled by the speed of cores, and without the
+        hypervisor's own, which grows with that of VMs.
+        """
         speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
         if resource == "cpu":
-            speed *= host.work_per_cycle
+            speed *= host.work_per_cycle / (1 + self.own_cpu[host.name])
         return self.size(host, SPARE_BY[resource]) * speed
 
     def room(self, host: Host, resource: Resource) -> float:
@@ -123,6 +125,11 @@ class State:
     def own(self) -> Mapping[str, float]:
         """Memory of each host that VMs cannot use, because the hypervisor and storage use it."""
         return demand.own_memory(self.scenario, self.hosts, self.consumed)
+
+    @cached_property
+    def own_cpu(self) -> Mapping[str, float]:
+        """CPU of the hypervisor per CPU of its VMs, by host."""
+        return demand.own_cpu(self.scenario, self.hosts)
 
     def fixed(self, resource: Resource) -> Mapping[str, float]:
         """Return the use of a resource by storage appliances, by host."""

@@ -268,9 +268,14 @@ class _Plan:
     def _has_room(self, number: int) -> bool:
         """True unless sums of sizes prove that a step is not possible."""
         left = self.source.hosts[number + 1 :]
-        room = _room(self.source, left, self.failures) + _room(self.target, self._there(number), self.failures)
+        here, there = _room(self.source, left, self.failures), _room(self.target, self._there(number), self.failures)
         everything = self._sizes([*self.order, *self.stay]).sum(axis=0)
-        return bool((everything <= room * (1 + 1e-9)).all()) and self.source.can_fit(left, self.stay, self.failures)
+        of_source = dict(zip(self.source.problem.resources, here, strict=True))
+        fits = (
+            size <= (of_source.get(name, np.inf) + room) * (1 + 1e-9)
+            for name, size, room in zip(self.target.problem.resources, everything, there, strict=True)
+        )
+        return all(fits) and self.source.can_fit(left, self.stay, self.failures)
 
     def _reason(self, number: int, staying: int) -> str:
         hosts = self.source.hosts

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
+from hypertwin.metrics import words
 from hypertwin.plan.placement.lacking import unfit
 from hypertwin.plan.placement.problem import SLACK, Bools, Floats, Ints, part
 from hypertwin.plan.placement.task import Task
@@ -189,27 +190,27 @@ def _after_failure(task: Task) -> str | None:
         names = " and ".join(problem.hosts[host].name for host in failed[:3])
         fails = "fail" if len(failed) > 1 else "fails"
         for each, resource in enumerate(problem.resources):
-            word = "CPU" if resource == "cpu" else resource
             limits = problem.failover[:, each] * (left & task.used)
             room = _whole(limits, _grain(problem.sizes[:, each]))
             sizes = np.bincount(of.ravel(), weights=must[:, each], minlength=len(classes)).astype(float)
             whole = float(part(np.array([sizes.sum()]), np.array([room.sum()]))[0])
             if whole > 1 + 1e-7:
-                return f"if {names} {fails}, the other hosts {_need(float(sizes.sum()), float(limits.sum()), word)}"
+                return f"if {names} {fails}, the other hosts {_need(float(sizes.sum()), float(limits.sum()), resource)}"
             over = part(sizes, classes @ room)
             if len(over) and over.max() > 1 + 1e-7:
                 about = problem.vms[np.flatnonzero(problem.restarts)[of.ravel() == over.argmax()][0]].name
                 where = f"the hosts that can run {about}"
                 worst = int(over.argmax())
-                return f"if {names} {fails}, {where} {_need(float(sizes[worst]), float(classes[worst] @ limits), word)}"
+                need = _need(float(sizes[worst]), float(classes[worst] @ limits), resource)
+                return f"if {names} {fails}, {where} {need}"
     return None
 
 
-def _need(size: float, limit: float, word: str) -> str:
+def _need(size: float, limit: float, resource: str) -> str:
     """Return what VMs need of hosts on which they do not fit, perhaps only because no VM can be split."""
     share = float(part(np.array([size]), np.array([limit]))[0])
     why = "" if share > 1 + 1e-7 else ", but VMs cannot be split between hosts"
-    return f"would need {100 * share:.4g}% of their {word} limit{why}"
+    return f"would need {100 * share:.4g}% of their {words.resource(resource)} limit{why}"
 
 
 def _groups_apart(task: Task) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hypertwin.documents import placement as documents
-from hypertwin.plan.capacity.demand import capacity_mhz
+from hypertwin.metrics import words
 from hypertwin.plan.placement.lacking import GIB, NOISE, Shortage, shortage
 from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
@@ -216,7 +216,7 @@ def _narrower(problem: Problem, vm: int, failures: Sequence[tuple[int, ...]]) ->
 
 def _round_down(resource: str, value: float) -> float:
     """Round a VM size down: whole GiB, even vCPUs, CPU in steps of 10 MHz."""
-    if resource == "memory":
+    if resource.endswith("memory"):
         return float(value // GIB * GIB)
     if resource in COUNTED:
         return float(value // 2 * 2 if value >= 2 else value // 1)
@@ -224,11 +224,12 @@ def _round_down(resource: str, value: float) -> float:
 
 
 def _changed(resource: str, now: float, was: float) -> str:
-    if resource == "memory":
-        return f"{now / GIB:,.0f} GiB of memory (now {was / GIB:,.{1 if was % GIB else 0}f})"
+    word = words.resource(resource)
+    if resource.endswith("memory"):
+        return f"{now / GIB:,.0f} GiB of {word} (now {was / GIB:,.{1 if was % GIB else 0}f})"
     if resource in COUNTED:
         return f"{now:.0f} vCPUs (now {was:.0f})"
-    return f"at most {now / 1e3:.4g} GHz of CPU (now {was / 1e3:.4g})"
+    return f"at most {now / 1e3:.4g} GHz of {word} (now {was / 1e3:.4g})"
 
 
 def _larger(
@@ -241,10 +242,11 @@ def _larger(
     gib, cores = 0.0, 0.0
     for resource, lacks, part in zip(problem.resources, lacking.tolist(), parts.tolist(), strict=True):
         if lacks > 0 and part > 0:
-            if resource == "memory":
+            if resource.endswith("memory"):
                 gib = max(gib, lacks / part / GIB)
-            elif resource == "cpu":
-                cores = max(cores, lacks / part / (one.clock_hz * one.work_per_cycle / 1e6))
+            elif resource.endswith("cpu"):
+                work = one.work_per_cycle if resource == "cpu" else 1.0
+                cores = max(cores, lacks / part / (one.clock_hz * work / 1e6))
             else:
                 cores = max(cores, lacks / part)
     memory = [0, 0, 0] if not gib else [step for step in STEPS_GIB if step >= gib][:3]
@@ -262,11 +264,8 @@ def _enlarged(problem: Problem, hosts: Sequence[int], gib: int, cores: int) -> P
     for host in hosts:
         of = problem.hosts[host]
         for each, resource in enumerate(problem.resources):
-            if resource == "memory":
-                added[host, each] = gib * GIB
-            else:
-                whole = capacity_mhz(of) if resource == "cpu" else of.cores
-                added[host, each] = problem.capacity[host, each] / of.cores * cores if whole else 0.0
+            memory = resource.endswith("memory")
+            added[host, each] = gib * GIB if memory else problem.capacity[host, each] / of.cores * cores
     with np.errstate(divide="ignore", invalid="ignore"):
         normal, failover = (
             np.where(problem.capacity > 0, rooms / problem.capacity, 0.0) for rooms in (problem.rooms, problem.failover)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hypertwin.language import Vm
+from hypertwin.metrics import words
 from hypertwin.plan.placement.problem import NOWHERE, SLACK, Bools, Floats, Ints, Problem, Rule
 from hypertwin.plan.placement.ruled import Ruled
 
@@ -61,10 +62,10 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
 
 def amount(resource: str, value: float) -> str:
     """Return an amount of a resource, in words."""
-    if resource == "memory":
-        return f"{_rounded(value / GIB)} GiB of memory"
-    if resource == "cpu":
-        return f"{_rounded(value / 1e3)} GHz of CPU"
+    if resource.endswith("memory"):
+        return f"{_rounded(value / GIB)} GiB of {words.resource(resource)}"
+    if resource.endswith("cpu"):
+        return f"{_rounded(value / 1e3)} GHz of {words.resource(resource)}"
     return f"{_rounded(value)} {'vCPUs' if resource == 'vcpus' else resource}"
 
 

@@ -282,11 +282,12 @@ def _storage_first(problem: Problem, scenario: Scenario, given: Sequence[str] | 
 
 
 def _hosts_were_measured(problem: Problem, scenario: Scenario) -> bool:
-    """True if the CPU demand is the measured use of hosts, and so includes storage in the kernel."""
+    """True if the CPU demand is the measured use of hosts, or used beside it, and so includes storage in the kernel."""
     cluster = scenario.inventory.cluster[problem.cluster]
     vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
     found = demand.cpu(scenario, cluster, vms, "p95")
-    return found is not None and found.basis["of"] == "hosts"
+    beside = any(demand.own_cpu(scenario, problem.hosts).values())
+    return found is not None and (found.basis["of"] == "hosts" or beside)
 
 
 def _one_vcpu_per_core(problem: Problem, scenario: Scenario, groups: Sequence[str] | None) -> Decided:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from hypertwin.errors import fail
 from hypertwin.language import Host, Vm
 from hypertwin.members import Cluster
+from hypertwin.plan.capacity.demand import capacity_mhz
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.capacity.state import Limited, State
+from hypertwin.plan.capacity.state import State
 from hypertwin.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,9 @@ class Problem:
     vms: tuple[Vm, ...]
     """VMs to place, without storage appliances, whose use is deducted from the limits of their hosts."""
     resources: tuple[str, ...]
-    """Names of resources: `cpu` (MHz), `memory` (bytes), `vcpus`, and resources of policies."""
+    """Names of resources: `cpu` (MHz), `memory` (bytes), `vcpus`, `reserved_cpu`, `reserved_memory`, and resources of
+    policies. Limits apply to demand. Reservations can take all of a host.
+    """
     sizes: Floats
     """Use by each VM, per resource."""
     capacity: Floats
@@ -217,17 +220,16 @@ def problem(
     hosts = tuple(state.hosts)
     number = {host.name: position for position, host in enumerate(hosts)}
     notes = []
-    columns: list[tuple[Limited, Mapping[str, float]]] = []
+    columns: list[tuple[str, Mapping[str, float]]] = []
     cpu = state.used.get("cpu")
     if cpu is None:
         notes.append("CPU demand is unknown, so CPU limits nothing: import telemetry, or set vms.NAME.measured.")
     else:
-        # a reservation is in MHz of the host: on hosts that differ, of the one that does most with it
-        work = max(host.work_per_cycle for host in hosts) / 1e6
-        columns.append(("cpu", {vm.name: max(cpu[vm.name], vm.reservation_hz * work) for vm in vms}))
-    columns.append(("memory", _memory(state, vms, memory, notes)))
+        columns.append(("cpu", cpu))
+    columns.append(("memory", _memory(state, memory, notes)))
     if limits.vcpu_ratio is not None:
         columns.append(("vcpu_ratio", state.used["vcpu_ratio"]))
+    columns += [(name, of) for name, of in _reserved(state.vms).items() if any(of[vm.name] for vm in vms)]
     names = ["vcpus" if name == "vcpu_ratio" else name for name, _ in columns]
     return Problem(
         cluster=cluster.name,
@@ -235,7 +237,7 @@ def problem(
         vms=vms,
         resources=tuple(names),
         sizes=np.array([[column[vm.name] for _, column in columns] for vm in vms], float).reshape(len(vms), len(names)),
-        capacity=_of_hosts(state, columns, state.capacity),
+        capacity=_of_hosts(state, columns, lambda host, name: _capacity(state, host, name)),
         rooms=_of_hosts(state, columns, lambda host, name: _room(state, host, name)),
         failover=_of_hosts(after, columns, lambda host, name: _room(after, host, name)),
         fits=_fits(vms, hosts),
@@ -247,22 +249,41 @@ def problem(
     )
 
 
-def _memory(state: State, vms: Sequence[Vm], asked: Memory, notes: list[str]) -> Mapping[str, float]:
-    """Return the memory of VMs that counts, at least their reservation."""
+def _memory(state: State, asked: Memory, notes: list[str]) -> Mapping[str, float]:
+    """Return the memory of VMs that counts."""
     used = state.used.get("memory_consumed") if asked == "consumed" else state.used["memory"]
     if used is None:
         notes.append("Consumed memory is unknown: configured memory counts.")
         used = state.used["memory"]
-    return {vm.name: max(used[vm.name], float(vm.memory_reservation_bytes)) for vm in vms}
+    return used
 
 
-def _room(state: State, host: Host, name: Limited) -> float:
+def _reserved(vms: Sequence[Vm]) -> dict[str, Mapping[str, float]]:
+    """Return the reservations of VMs, in MHz of any host and in bytes."""
+    return {
+        "reserved_cpu": {vm.name: vm.reservation_hz / 1e6 for vm in vms},
+        "reserved_memory": {vm.name: float(vm.memory_reservation_bytes) for vm in vms},
+    }
+
+
+def _capacity(state: State, host: Host, name: str) -> float:
+    """Return the capacity of a host."""
+    if name == "reserved_cpu":
+        return capacity_mhz(host)
+    return float(host.memory_bytes) if name == "reserved_memory" else state.capacity(host, name)  # type: ignore[arg-type]
+
+
+def _room(state: State, host: Host, name: str) -> float:
     """Return the capacity of a host for VMs, less the fixed load."""
-    return max(0.0, state.room(host, name) - state.fixed(name).get(host.name, 0.0))
+    if name in (reserved := _reserved(state.vms)):
+        own = state.own[host.name] if name == "reserved_memory" else 0.0
+        stays = [reserved[name][vm.name] for vm in state.vms if vm.storage_appliance and vm.host == host.name]
+        return max(0.0, _capacity(state, host, name) - own - sum(stays))
+    return max(0.0, state.room(host, name) - state.fixed(name).get(host.name, 0.0))  # type: ignore[arg-type]
 
 
 def _of_hosts(
-    state: State, columns: Sequence[tuple[Limited, Mapping[str, float]]], value: Callable[[Host, Limited], float]
+    state: State, columns: Sequence[tuple[str, Mapping[str, float]]], value: Callable[[Host, str], float]
 ) -> Floats:
     rows = [[value(host, name) for name, _ in columns] for host in state.hosts]
     return np.array(rows, float).reshape(len(state.hosts), len(columns))

@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 
 from hypertwin.documents.placement import Move, Step
+from hypertwin.metrics import words
 from hypertwin.plan.placement.migrations import Migrations
 from hypertwin.plan.placement.problem import NOWHERE, SLACK, Floats, Ints, Problem, holds, part
 from hypertwin.plan.placement.survive import MOST_PCT
@@ -517,7 +518,7 @@ class _Reasons:
         fullest = int(np.argmax(self.parts[host]))
         if self.parts[host, fullest] > 1 + SLACK:
             resource = self.problem.resources[fullest]
-            return f"{name} exceeds its {'CPU' if resource == 'cpu' else resource} limit"
+            return f"{name} exceeds its {words.resource(resource)} limit"
         together = self.units.vms[self.units.of_vm[vm]]
         others = [int(other) for other in together if other != vm and self.before[other] != NOWHERE]
         if any(other in self.rules or not self.problem.fits[other, self.before[other]] for other in others):

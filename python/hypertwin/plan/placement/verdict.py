@@ -319,9 +319,19 @@ def _text(
             "each VM has a host" if not any(each["code"] == "not-proven" for each in reasons) else "most VMs have one"
         )
         return f"Failover of {name} is unknown: {some(told)}. If VMs are restarted, {rest}.{full}"
-    by = {"fdm": "vSphere HA", "proxmox": "Proxmox HA", "masakari": "Masakari"}.get(restarted_by or "", "")
     text = f"{name} survives {'every' if len(found) == 1 else f'all {len(found)}'} host failure{'s' * (len(found) > 1)}"
-    return f"{text}{f': {by} restarts every VM' if by else ''}.{_next(found)}{full}"
+    return f"{text}{_restarted(made, restarted_by)}.{_next(found)}{full}"
+
+
+def _restarted(made: Problem, by: str | None) -> str:
+    """Return who restarts VMs, and the number of VMs that stay down by design, or nothing without HA."""
+    product = {"fdm": "vSphere HA", "proxmox": "Proxmox HA", "masakari": "Masakari"}.get(by or "")
+    if product is None:
+        return ""
+    down = int((~made.restarts).sum())
+    if not down:
+        return f": {product} restarts every VM"
+    return f": {product} restarts {count(len(made.vms) - down, 'VM')}, and {count(down, 'VM')} would stay down"
 
 
 def _next(found: Mapping[str, HostFailure]) -> str:

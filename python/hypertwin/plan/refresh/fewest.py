@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hypertwin.members import Cluster
-from hypertwin.plan.capacity.demand import capacity_mhz
+from hypertwin.plan.capacity.demand import capacity_mhz, own_cpu
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement import balance, bounds, place, policies
 from hypertwin.plan.placement.failures import Failures, failures_of
@@ -50,7 +50,8 @@ class Made:
         `demand` is the CPU demand of VMs by name, in MHz of a host with `work_per_cycle` 1, or None if unknown.
         `speeds` has factors on the CPU of host groups.
         """
-        made = _with_cpu(problem(scenario, cluster, limits, memory=memory), limits, demand, speeds or {})
+        of = problem(scenario, cluster, limits, memory=memory)
+        made = _with_cpu(of, limits, demand, speeds or {}, own_cpu(scenario, of.hosts))
         off = [name for name in policies.POLICIES if name != KEPT_POLICY]
         made, _ = policies.apply(made, scenario, {}, off)
         failures = failures_of(scenario, made, min(limits.failures, len(made.hosts)))
@@ -120,9 +121,16 @@ def placed(made: Made, count: int) -> Ints | None:
 
 
 def _with_cpu(
-    made: Problem, limits: Limits, demand: Mapping[str, float] | None, speeds: Mapping[str, float]
+    made: Problem,
+    limits: Limits,
+    demand: Mapping[str, float] | None,
+    speeds: Mapping[str, float],
+    beside: Mapping[str, float],
 ) -> Problem:
-    """Return the problem with this CPU demand, instead of the demand that its scenario states."""
+    """Return the problem with this CPU demand, instead of the demand that its scenario states.
+
+    `beside` has the CPU of the hypervisor per CPU of its VMs, by host.
+    """
     fixed = np.zeros(len(made.hosts))  # by storage appliances
     if "cpu" in made.resources:
         at = made.resources.index("cpu")
@@ -135,8 +143,8 @@ def _with_cpu(
     if demand is not None:
         speed = np.array([speeds.get(host.group, 1.0) for host in made.hosts], float)
         work = speed * np.array([host.work_per_cycle for host in made.hosts], float)
-        mhz = [max(demand[vm.name], vm.reservation_hz / 1e6 * work.max(initial=0.0)) for vm in made.vms]
-        whole = work * np.array([capacity_mhz(host) for host in made.hosts], float)
+        mhz = [demand[vm.name] for vm in made.vms]
+        whole = work * np.array([capacity_mhz(host) / (1 + beside[host.name]) for host in made.hosts], float)
         room = np.maximum(0.0, limits.cpu * whole - fixed * speed)
         of_vms: Sequence[Floats] = (np.array(mhz, float), whole, room, room)
         for (key, column), first in zip(columns.items(), of_vms, strict=True):

@@ -69,7 +69,7 @@ def test_a_percentage_that_is_not_kept_is_no_power_on():
 
 
 def test_a_cluster_in_slots_with_what_esxi_takes_beside_a_vm():
-    ha = {"enabled": True, "admission": True, "policy": "fdm", "failures": 1}
+    ha = {"enabled": True, "admission": True, "admission_policy": "slots", "policy": "fdm", "failures": 1}
     hosts = {"a": host(3, "9 GiB"), "b": host(3, "6 GiB"), "c": host(2, "6 GiB")}
     vms = {
         "one": vm("1 GiB", count=2, reservation="2 GHz", memory_reservation="1 GiB"),
@@ -91,8 +91,16 @@ def test_a_cluster_in_slots_with_what_esxi_takes_beside_a_vm():
     }
 
 
+@pytest.mark.parametrize(("version", "rule"), [("esxi-6.0", "slots"), ("esxi-6.5", "percentage")])
+def test_a_policy_that_is_not_known_is_the_default_of_the_version(version: str, rule: str):
+    old = {"esx": host(8, "64 GiB", count=2), "old": host(8, "64 GiB", hypervisor=version)}
+    found = counted(old, {"db": vm()}, {"enabled": True, "policy": "fdm"})["clusters"]["default"]
+    assert found["ha"]["admission"] == rule
+    assert any(note.startswith(f"Assumed: admission control by {rule}, ") for note in found["notes"])
+
+
 def test_without_reservations_all_may_power_on_and_nothing_performs():
-    ha = {"enabled": True, "admission": True, "policy": "fdm", "failures": 1, "detection": "35 s", "boot": "90 s"}
+    ha = {"policy": "fdm", "admission_policy": "slots", "failures": 1, "detection": "35 s", "boot": "90 s"}
     busy = {"memory_consumed": "30 GiB", "cpu_mhz": 100}
     vms = {"db": vm("32 GiB", count=14, measured=busy, host="esx")}
     found = counted({"esx": host(16, "256 GiB", count=2)}, vms, ha)["clusters"]["default"]

@@ -358,6 +358,23 @@ def test_what_hypervisors_occupy_vms_cannot_have():
     assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(0.9 * 256 - 16 - 64)
 
 
+def test_what_hypervisors_compute_for_vms_fails_over_with_them():
+    # three hosts of 32 GHz, whose hypervisors use 76 % of the CPU of 16 GHz of VMs each
+    vms = {f"{name}": vm(count=4, host=f"esx-{name}", measured={"cpu_mhz": 4000}) for name in "123"}
+    hosts = {"esx": host(count=3, overhead={"activity_pct": 76}, measured={"cpu_usage_pct": 88})}
+    found = counted(hosts, vms)
+    assert (found["cpu_usage_pct"], found["cpu_usage_after_failure_pct"]) == pytest.approx((88, 132))
+    assert (found["cpu_demand_ghz"], found["ha"]["short_of"], found["vms_remaining"]["cpu"]) == (48, ["cpu"], 0)
+    said = "Hypervisors take 36.5 GHz of CPU beside their VMs (hosts.NAME.overhead.activity_pct)"
+    assert any(note.startswith(said) for note in found["notes"])
+    assert not any("but their VMs use" in note for note in found["notes"])
+    # VMs that were not measured share the use of their host, which includes the hypervisor's
+    of_hosts = counted(hosts, {name: {**each, "measured": {}} for name, each in vms.items()})
+    assert of_hosts["cpu_usage_pct"] == pytest.approx(88)
+    # a hypervisor of the default is within the measured demand of its VMs
+    assert counted({"esx": host(count=3)}, vms)["cpu_usage_pct"] == 50
+
+
 def test_what_hosts_consume_beyond_their_vms_at_that_moment_is_of_hypervisors():
     hosts = {"esx": host(count=2, hypervisor_memory="64 GiB", measured={"memory_usage_pct": 12.5})}
     found = counted(hosts, {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})})
@@ -444,6 +461,14 @@ def test_hosts_stand_for_vms_that_were_not_measured():
     assert any("divided by vCPUs" in note for note in found["notes"])
 
 
+def test_the_share_of_vms_without_a_figure_is_of_demand():
+    # of 20 GHz that the host used, 5 remain for the VM without a figure, which has an eleventh of the vCPUs
+    vms = {"web": vm(count=10, host="esx", measured={"cpu_mhz": 1500}), "new": vm(host="esx")}
+    found = counted({"esx": host(measured={"cpu_usage_pct": 100 * 20.15 / 32})}, vms)
+    assert found["cpu_demand_ghz"] == pytest.approx(20)
+    assert found["demand"]["cpu"]["text"].endswith("; 25% of it is what hosts used beside measured VMs")
+
+
 def test_a_few_vms_without_a_figure_are_taken_to_be_like_the_others_and_it_is_said():
     vms = {"web": vm(count=15, cluster="a", measured={"cpu_mhz": 1000}), "new": vm(cluster="a")}
     found = counted({"esx": host(count=2)}, vms)
@@ -472,6 +497,14 @@ def test_open_workloads_ask_for_cpu_that_nobody_measured():
     assert counted({"esx": host(count=2)}, vms, more=imported)["cpu_usage_pct"] is None
     # closed loops ask for what they get
     assert counted({"esx": host(count=2)}, {"web": vm(count=8, cluster="a")})["cpu_usage_pct"] is None
+
+
+def test_limits_cap_what_open_workloads_ask_for():
+    # of 7.5 GHz asked for, two VMs get a limit of 2 GHz, and two get their 2 vCPUs at 2 GHz
+    workloads = {"open": {"arrivals": {"open": {"rate": "75 /s"}}, "cpu": {"mean": "50 ms"}}}
+    vms = {"capped": vm(count=2, workload="open", limit="2 GHz"), "narrow": vm(2, count=2, workload="open")}
+    found = counted({"esx": host(count=2, cores=10)}, vms, more={"workloads": workloads})
+    assert (found["cpu_usage_pct"], found["cpu_usage_after_failure_pct"]) == pytest.approx((30, 60))
 
 
 def test_shared_datastores_count_once_in_all():
@@ -718,6 +751,17 @@ def test_below_5_pct_of_its_vcpus_a_vm_is_idle_with_all_that_it_has():
     assert found["idle"] == {"vms": 1, "vcpus": 4, "memory_gib": 16, "storage_gib": 40}
     assert found["sustained"]["vcpus"] == 4
     assert unused({"old": vm(4, "16 GiB", measured={**idle, "cpu_p95_mhz": 400})})["idle"]["vms"] == 0
+
+
+def test_a_vm_near_its_limit_is_not_idle_and_keeps_its_vcpus():
+    def judged(mhz: float) -> Any:
+        measured = {**LONG, "cpu_p95_mhz": mhz, "memory_active": "12 GiB"}
+        return unused({"capped": vm(8, "16 GiB", limit="500 MHz", measured=measured)})
+
+    assert (judged(500)["idle"]["vms"], judged(500)["sustained"]["vcpus"]) == (0, 0)
+    assert judged(500)["sustained"]["memory_gib"] == 1
+    assert (judged(400)["idle"]["vms"], judged(400)["sustained"]["vcpus"]) == (0, 7)
+    assert judged(24)["idle"]["vms"] == 1
 
 
 def test_hosts_that_are_freed_are_counted_by_packing():

@@ -60,11 +60,11 @@ class World:
         key = {"mean": "cpu_mhz", "p95": "cpu_p95_mhz", "peak": "cpu_peak_mhz"}[demand]
         size: dict[str, dict[str, float]] = {}
         for vm in vms:
-            memory_of = max(float(vm.memory_bytes), float(vm.memory_reservation_bytes))
-            size[vm.name] = {"memory": memory_of}
+            size[vm.name] = {"memory": float(vm.memory_bytes)}
+            size[vm.name] |= {"reserved_cpu": vm.reservation_hz / 1e6, "reserved_memory": vm.memory_reservation_bytes}
             mhz = getattr(vm.measured, key)
             if mhz is not None:
-                size[vm.name]["cpu"] = max(mhz, vm.reservation_hz / 1e6)
+                size[vm.name]["cpu"] = mhz
             if ratio is not None:
                 size[vm.name]["vcpus"] = float(vm.vcpus)
         knows_cpu = all("cpu" in of for of in size.values())
@@ -75,9 +75,11 @@ class World:
         def rooms(of_cpu: float, of_memory: float) -> dict[str, dict[str, float]]:
             found = {}
             for host in hosts:
-                own = {"memory": of_memory * host.memory_bytes - host.hypervisor_memory_bytes}
+                mhz = host.cores * host.clock_hz / 1e6
+                own = {"memory": of_memory * host.memory_bytes - host.hypervisor_memory_bytes, "reserved_cpu": mhz}
+                own["reserved_memory"] = float(host.memory_bytes - host.hypervisor_memory_bytes)
                 if knows_cpu:
-                    own["cpu"] = of_cpu * host.cores * host.clock_hz / 1e6
+                    own["cpu"] = of_cpu * mhz
                 if ratio is not None:
                     own["vcpus"] = ratio * host.cores
                 for vm in vms:

@@ -373,11 +373,11 @@ def test_an_option_that_a_host_type_lacks_is_a_reason_and_no_error(tmp_path: Pat
 
 
 def test_a_reservation_is_in_mhz_of_new_hosts_however_much_they_do_with_it(tmp_path: Path) -> None:
-    scenario = cluster(vms=27, mhz=100, memory="1 GiB")
+    scenario = cluster(vms=34, mhz=100, memory="1 GiB")
     scenario["vms"]["web"]["reservation"] = "2 GHz"
     found = refresh(scenario, types(tmp_path, new={"host": host(cpu_model=NEW)}), failures=0)
     assert next(each["work_per_cycle"] for each in found["speeds"] if each["host_type"] == "new") > 1.1
-    assert found["candidates"][0]["hosts"] == 2, "54 GHz are reserved, and 80% of a host have 53.8 GHz"
+    assert found["candidates"][0]["hosts"] == 2, "68 GHz are reserved, and a host has 67.2 GHz"
 
 
 def test_a_crooked_estate_counts_each_host_by_its_own_processor(tmp_path: Path) -> None:
