@@ -23,7 +23,7 @@ PROFILE = "browser"
 MAX_GZIP_KB = 800
 """Size of the module as pages carry it. A page that simulates has at most 1.2 MB beside its data."""
 
-SMALL = ("-Cllvm-args=-inline-threshold=12", "-Csymbol-mangling-version=v0")
+SMALL = ("-Cllvm-args=-inline-threshold=10", "-Csymbol-mangling-version=v0")
 """Less inlining than for speed, and an order of functions that is compressed better by a hundredth.
 
 With 15 a run takes as long as with LLVM's own threshold for small code, which is 50. With 6 it takes a tenth longer.

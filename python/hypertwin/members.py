@@ -641,6 +641,8 @@ class PoolFacts(Member):
 
     full_pct: float
     """Fill level of devices that ends usable capacity, in per cent."""
+    recovery_pct: float
+    """Fill level of devices up to which lost data are recovered on them, in per cent."""
     rebuild_delay_s: float
     """Time from the loss of a host to the rebuild."""
     replaces_failed_disks: bool

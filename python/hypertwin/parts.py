@@ -138,8 +138,8 @@ class HighAvailability(TypedDict, total=False):
     (assumed). A quantity such as `20ms`.
     """
     admission_policy: AdmissionPolicy
-    """Admission control policy: `slots`, or a `percentage` of capacity. Default: `percentage`, but `slots` with a host
-    older than vSphere 6.5.
+    """Admission control policy: `slots`, or a `percentage` of capacity. Default: `percentage`, but `slots` with
+    a host older than vSphere 6.5.
     """
     admission_pct: float
     """Failover capacity of `percentage`, in % of CPU and of memory. Default: `failures` / number of hosts."""
@@ -992,7 +992,7 @@ class Workload(TypedDict, total=False):
     """
     reference_clock: Frequency
     """Clock at which `cpu` and `memory_intensity` were measured. Rates per second of CPU time refer to the
-    host's nominal clock. Default: the host's nominal clock. A quantity such as `2.5GHz`.
+    host's nominal clock. Default: the nominal clock of the VM's first host. A quantity such as `2.5GHz`.
     """
     delay: Service
     """Delay per transaction, split evenly over its bursts: locks, devices, network. CPU contention does not

@@ -293,9 +293,9 @@ class Vm(TypedDict):
     """I/O operations completed per second."""
     io_latency_ms: NotRequired[Latency]
     """Time from the guest's driver to the interrupt that returns the I/O. For a generator, as fio measures it:
-    from when its worker can issue the I/O, with wake-up, waits for a vCPU and CPU work. Only for VMs with
-    virtual disks, like the other `io_` figures. All distributions have nanoseconds with three significant
-    digits (HDR histogram). Means, smallest and largest values are exact.
+    until its worker issues the next I/O, with wake-up, waits for a vCPU and CPU work. Only for VMs with virtual
+    disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR
+    histogram). Means, smallest and largest values are exact.
     """
     io_mb_per_s: NotRequired[float]
     """Payload of completed I/Os."""

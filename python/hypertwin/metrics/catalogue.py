@@ -224,7 +224,7 @@ CATALOGUE: tuple[Metric, ...] = (
         SPACE,
         "Recovery stops at",
         "%",
-        "Fill level of devices up to which lost data are recovered on them: 90 % for Ceph, else 100 %.",
+        "Fill level of devices up to which lost data are recovered on them: 90% for Ceph, else 100%.",
         storage_software="Ceph: mon_osd_backfillfull_ratio",
     ),
     Metric(

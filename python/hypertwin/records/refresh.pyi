@@ -132,8 +132,8 @@ class ClusterPlanFields:
     usable_gib: float | None
     """Data that the pool can hold, with room to recover from the loss of a host."""
     limited_by: str
-    """Resource with the least headroom after a failure: `cpu`, `memory` or `vcpus`. `storage` if fewer hosts do not
-    hold the data of the VMs.
+    """Resource with the least headroom after a failure: `cpu`, `memory`, `vcpus`, `reserved_cpu` or `reserved_memory`.
+    `storage` if fewer hosts do not hold the data of the VMs.
     """
     survives: bool
     """True if every VM that restarts has a host after every planned failure."""

@@ -45,6 +45,8 @@ class SpaceFields:
     raw_gib: float
     full_pct: float
     """Maximum device use by the rules of the product, in per cent."""
+    recovery_pct: float
+    """Device use up to which lost data are recovered, in per cent."""
     room_gib: float
     """Capacity within that limit, with a host lost and its data recovered where possible."""
     stored_gib: float

@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 5ac476cc23e1ec14438411beb6ae1f69db7968836aa5100c6658a0a960346b10 */
+/* built by `make page` from web/, sources af1e2ced8f5e001203433507833af497c27f8294a5dd2c8db7197e236d668d49 */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

@@ -297,8 +297,8 @@ impl Processors {
         }
     }
 
-    /// The completion of an I/O of a VM interrupts whatever runs on the logical CPU of `vcpu`, for `interrupt_ns` at the
-    /// nominal clock.
+    /// The completion of an I/O of a VM interrupts whatever runs on the logical CPU of `vcpu`, for `interrupt_ns` at
+    /// the nominal clock.
     pub fn interrupt(&mut self, vcpu: Vcpu, interrupt_ns: f64, clock: &mut Clock) {
         let world = &self.worlds[self.world_of(vcpu)];
         if world.power != Power::On {

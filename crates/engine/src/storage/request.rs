@@ -122,8 +122,8 @@ pub struct Io {
     pub next: IoId,
     /// When it joined that queue.
     pub since: Nanos,
-    /// When its latency began: when the guest's driver took it; of a generator, when its worker could issue it first, or
-    /// issued it again.
+    /// When its latency began: when the guest's driver took it; of a generator, when its worker could issue it first,
+    /// or issued it again.
     pub issued: Nanos,
     /// The disk that works on it, now or last.
     pub disk: DiskId,

@@ -61,8 +61,8 @@ mod tests {
         sent: f64,
     }
 
-    /// What migrating `memory` bytes at `bytes_per_s` takes while the VM writes `dirty_per_s` in a set of `written_set`;
-    /// `None` if it never ends. To find the other pages takes `scan_s`.
+    /// What migrating `memory` bytes at `bytes_per_s` takes while the VM writes `dirty_per_s` in a set of
+    /// `written_set`; `None` if it never ends. To find the other pages takes `scan_s`.
     fn forecast(
         memory: f64,
         scan_s: f64,

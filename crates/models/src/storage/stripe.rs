@@ -247,7 +247,7 @@ impl Code {
     }
 
     /// What is read of a stripe of which only what is touched is written, and whether its parity is made anew.
-    fn update(&self, stripe: &Stripe, is_readable: &impl Fn(usize) -> bool) -> (Wanted, bool) {
+    fn update(&self, stripe: &Stripe, is_readable: &dyn Fn(usize) -> bool) -> (Wanted, bool) {
         let length = stripe.hull.1 - stripe.hull.0;
         let mut rest = vec![0; self.data + self.parity];
         for (position, bytes) in rest[..self.data].iter_mut().enumerate() {
@@ -269,7 +269,7 @@ impl Code {
     }
 
     /// The reads of `wanted` bytes of each member, or those of others that what cannot be read is decoded from.
-    fn readable(&self, wanted: Vec<u64>, is_readable: &impl Fn(usize) -> bool) -> Wanted {
+    fn readable(&self, wanted: Vec<u64>, is_readable: &dyn Fn(usize) -> bool) -> Wanted {
         let lost = |position: &usize| wanted[*position] > 0 && !is_readable(*position);
         let lost: Vec<usize> = (0..wanted.len()).filter(lost).collect();
         let Some(most) = lost.iter().map(|&position| wanted[position]).max() else {
@@ -308,12 +308,12 @@ impl Code {
     }
 
     /// Reads of fragments that a request touches, or of enough others where one of them cannot be read.
-    fn client_reads(&self, touched: &Touched, is_readable: &impl Fn(usize) -> bool) -> Reads {
+    fn client_reads(&self, touched: &Touched, is_readable: &dyn Fn(usize) -> bool) -> Reads {
         let wanted = (0..touched.count).map(|step| (touched.first + step) % self.data);
         self.client_readable(wanted.collect(), touched.bytes, is_readable)
     }
 
-    fn client_readable(&self, wanted: Vec<usize>, bytes: u64, is_readable: &impl Fn(usize) -> bool) -> Reads {
+    fn client_readable(&self, wanted: Vec<usize>, bytes: u64, is_readable: &dyn Fn(usize) -> bool) -> Reads {
         let lost = wanted.iter().filter(|&&position| !is_readable(position)).count() as u64;
         let chosen = match lost {
             0 => wanted,
@@ -330,22 +330,26 @@ impl Code {
         }
     }
 
-    fn client_reads_before_write(&self, range: Range, is_readable: &impl Fn(usize) -> bool) -> Reads {
+    fn client_reads_before_write(&self, range: Range, is_readable: &dyn Fn(usize) -> bool) -> Reads {
         let touched = self.touched(range);
         if self.fills_stripes(range) || touched.count == self.data {
             return Reads::default();
         }
+        let of = |rule: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            let all = 0..self.data + self.parity;
+            all.filter(|&position| rule(position)).collect()
+        };
         // a parity that is lost is not changed
-        let parity = (self.data..self.data + self.parity).filter(|&position| is_readable(position));
-        let (changed, rest): (Vec<usize>, Vec<usize>) =
-            (0..self.data).partition(|&position| self.is_touched(&touched, position));
-        let changed: Vec<usize> = changed.into_iter().chain(parity).collect();
-        let can_read = |positions: &[usize]| positions.iter().all(|&position| is_readable(position));
-        let wanted = match (can_read(&changed), can_read(&rest)) {
-            (true, false) => changed,
-            (false, true) => rest,
-            _ if changed.len() <= rest.len() => changed,
-            _ => rest,
+        let changed = of(&|position| match position < self.data {
+            true => self.is_touched(&touched, position),
+            false => is_readable(position),
+        });
+        let rest = of(&|position| position < self.data && !self.is_touched(&touched, position));
+        let lacks = |positions: &[usize]| positions.iter().any(|&position| !is_readable(position));
+        let wanted = match (lacks(&changed), lacks(&rest)) {
+            (true, false) => rest,
+            (lacks, rest_lacks) if lacks == rest_lacks && changed.len() > rest.len() => rest,
+            _ => changed,
         };
         self.client_readable(wanted, touched.bytes, is_readable)
     }

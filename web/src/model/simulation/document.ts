@@ -423,7 +423,7 @@ export interface Vm {
   response_count: number;
   /** I/O operations completed per second. */
   iops: number;
-  /** Time from the guest's driver to the interrupt that returns the I/O. For a generator, as fio measures it: from when its worker can issue the I/O, with wake-up, waits for a vCPU and CPU work. Only for VMs with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR histogram). Means, smallest and largest values are exact. */
+  /** Time from the guest's driver to the interrupt that returns the I/O. For a generator, as fio measures it: until its worker issues the next I/O, with wake-up, waits for a vCPU and CPU work. Only for VMs with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR histogram). Means, smallest and largest values are exact. */
   io_latency_ms?: Latency;
   /** Payload of completed I/Os. */
   io_mb_per_s?: number;
@@ -728,6 +728,8 @@ export interface Space {
   raw_gib: number;
   /** Maximum device use by the rules of the product, in per cent. */
   full_pct: number;
+  /** Device use up to which lost data are recovered, in per cent. */
+  recovery_pct: number;
   /** Capacity within that limit, with a host lost and its data recovered where possible. */
   room_gib: number;
   stored_gib: number;

@@ -165,32 +165,20 @@ impl<'p> Found<'p> {
         let longest = down.iter().map(|name| point.vms[*name].down_s).fold(0.0, f64::max);
         let outages = point.movement.iter().flat_map(|history| &history.outages);
         let restarted: BTreeMap<&str, &str> = outages.map(|each| (each.vm.as_str(), each.host.as_str())).collect();
-        let host_of = |name: &str| restarted.get(name).copied().or(point.vms[name].host.as_deref());
-        let was_up = |host: &str| point.hosts.get(host).is_some_and(|host| host.down_s == 0.0);
-        let (killed, lost): (Vec<&str>, Vec<&str>) = down
-            .iter()
-            .copied()
-            .partition(|name| !restarted.contains_key(name) && host_of(name).is_some_and(was_up));
-        let stuck: Vec<&str> = lost
+        let stuck: Vec<&str> = down
             .iter()
             .copied()
             .filter(|name| !restarted.contains_key(name))
             .collect();
-        let hosts_of = |names: &[&str]| {
-            let mut hosts: Vec<&str> = names.iter().filter_map(|name| host_of(name)).collect();
-            hosts.sort_unstable();
-            hosts.dedup();
-            some(&hosts, NAMED)
-        };
-        let mut more = Vec::new();
-        if !killed.is_empty() && !lost.is_empty() {
-            more.push(format!(
-                "{} had no memory left and killed {}.",
-                hosts_of(&killed),
-                some(&killed, NAMED)
-            ));
+        let mut hosts: Vec<&str> = Vec::new();
+        for name in &down {
+            let host = restarted.get(name).copied().or(point.vms[*name].host.as_deref());
+            hosts.extend(host.filter(|host| !hosts.contains(host)));
         }
-        if !stuck.is_empty() {
+        let was_killed =
+            restarted.is_empty() && !hosts.is_empty() && hosts.iter().all(|&host| point.hosts[host].down_s == 0.0);
+        let mut more = Vec::new();
+        if !stuck.is_empty() && !was_killed {
             let mut clusters: Vec<&str> = stuck
                 .iter()
                 .filter_map(|name| point.vms[*name].cluster.as_deref())
@@ -216,19 +204,21 @@ impl<'p> Found<'p> {
             .find(|name| point.vms[**name].down_s == 0.0 && hurts(&self.vms[**name]));
         more.extend(others.map(|name| format!("{name} suffers: {}.", said(&self.vms[*name]))));
         let text = format!(
-            "{} of {} {} for up to {} s of {} s, because {}: {}.",
+            "{} of {} {} for up to {} s of {} s, because {} {}: {}.",
             down.len(),
             count(point.vms.len(), "VM"),
-            if stuck.is_empty() && killed.is_empty() {
-                "were down"
-            } else {
-                "stopped"
-            },
+            if stuck.is_empty() { "were down" } else { "stopped" },
             number(longest),
             number(point.duration_s),
-            match lost.is_empty() {
-                true => format!("{} had no memory left and killed them", hosts_of(&killed)),
-                false => format!("{} failed", hosts_of(&lost)),
+            if hosts.is_empty() {
+                "their host".to_owned()
+            } else {
+                some(&hosts, NAMED)
+            },
+            if was_killed {
+                "had no memory left and killed them"
+            } else {
+                "failed"
             },
             some(&down, NAMED)
         );

@@ -594,24 +594,23 @@ impl Path {
         let part = self.profile_of(io).part;
         match io.issuer {
             Issuer::Worker(worker) => match part {
-                Part::Whole if self.is_throttled(id, &mut shared.requests, clock) => {
-                    let latency_ns = self.record(id, &shared.requests, clock.now);
-                    self.respond(id, latency_ns, shared);
-                }
                 Part::Whole => {
-                    shared.requests[id].step = Step::Heard;
-                    self.hand_to_worker(id, worker, shared, clock.now);
+                    if self.is_throttled(id, &mut shared.requests, clock) {
+                        let latency_ns = self.record(id, &shared.requests, clock.now);
+                        self.respond(id, latency_ns, shared);
+                    } else {
+                        shared.requests[id].step = Step::Heard;
+                        self.hand_to_worker(id, worker, shared, clock.now);
+                    }
                 }
-                Part::CopyRead => {
+                part => {
                     self.record(id, &shared.requests, clock.now);
                     self.change_end(&mut shared.requests[id]);
-                    self.hand_to_worker(id, worker, shared, clock.now);
-                }
-                Part::CopyWrite => {
-                    self.record(id, &shared.requests, clock.now);
-                    self.respond(id, clock.now - self.begun[id], shared);
-                    self.change_end(&mut shared.requests[id]);
-                    if !self.is_throttled(id, &mut shared.requests, clock) {
+                    let is_copied = part == Part::CopyWrite;
+                    if is_copied {
+                        self.respond(id, clock.now - self.begun[id], shared);
+                    }
+                    if !(is_copied && self.is_throttled(id, &mut shared.requests, clock)) {
                         self.hand_to_worker(id, worker, shared, clock.now);
                     }
                 }
@@ -632,7 +631,6 @@ impl Path {
     }
 
     /// Counts an I/O whose latency ends now, and returns that.
-    #[inline]
     fn record(&mut self, id: IoId, requests: &Requests, now: Nanos) -> Nanos {
         let io = &requests[id];
         let latency_ns = now - io.issued;
@@ -647,7 +645,6 @@ impl Path {
     }
 
     /// A worker's I/O, or copy, is a response of its VM.
-    #[inline]
     fn respond(&self, id: IoId, latency_ns: Nanos, shared: &mut Shared) {
         let vm = self.vm_of(&shared.requests[id]);
         shared.replies.push_back(Reply::Responded { vm, latency_ns });

@@ -4,9 +4,9 @@
 //! random places is 1 / (n + 1) of the stroke and seek time grows with the root of the distance (Ruemmler and Wilkes,
 //! "An introduction to disk drive modeling", IEEE Computer 27(3), 1994), so seeks shrink by sqrt(2 / (n + 1)); rotation
 //! stays. On a disk of which a part is used, places are in that part, and seeks shrink by the root of it, too. A
-//! sequential operation costs its transfer only, unless a random one came between: then the head has to return. Alone, a random read takes what its maker's formula says:
-//! command overhead, seek, half a revolution and transfer (Hitachi Deskstar 7K500 specification, 2005, 4.4.5.2);
-//! overhead is part of the seek here.
+//! sequential operation costs its transfer only, unless a random one came between: then the head has to return. Alone,
+//! a random read takes what its maker's formula says: command overhead, seek, half a revolution and transfer (Hitachi
+//! Deskstar 7K500 specification, 2005, 4.4.5.2); overhead is part of the seek here.
 
 use super::operation::Operation;
 use hypertwin_cluster::Device;
