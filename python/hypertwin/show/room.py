@@ -179,7 +179,7 @@ def _recovery(space: Space, recovers: str, stays: str) -> str:
 
 def _lacks_space(space: Space) -> bool:
     """True if recovery after a host failure stops on full devices, although enough hosts remain."""
-    lost, limit_pct = space["lost_host"], space["recovery_pct"]
+    lost, limit_pct = space["lost_host"], space.get("recovery_pct", 100.0)  # results of 0.5 and before lack it
     has_hosts = any(policy["heals"] for policy in _used(space))
     return has_hosts and not lost["heals"] and lost["used_pct"] > limit_pct - 1e-6
 
