@@ -4,7 +4,7 @@ All moves of a step start together. Each sends at most as fast as its host allow
 fairness, and a move that ends leaves its share to the others. If a VM writes faster than it is sent, its host slows it
 down:
 
-- ESXi slows a VM after a pass during which it wrote as much as was sent, until it writes at half the send rate;
+- ESXi slows a VM after a pass during which it wrote more than half of what was sent, to half the send rate;
 - QEMU with auto-converge takes 20 % of its time after two passes that wrote more than half, then 10 % more each time;
 - QEMU before 5.0 does the same after three such passes;
 - QEMU with post-copy resumes the VM on the target after the first pass;
@@ -17,6 +17,7 @@ from this demand.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,11 +86,13 @@ class Migrations:
                 shared = sending
             if all(each.never_ends for each in under_way.values()):
                 break
-            took = min(each.left / each.rate for each in under_way.values())
+            took = min(min(each.left / each.rate, each.deadline_s - now) for each in under_way.values())
             now += took
             for number, each in list(under_way.items()):
                 each.left -= each.rate * took
-                if each.left <= each.rate * TICK_S and (arrives := each.goes_on(now)) is not None:
+                if now >= each.deadline_s:
+                    del under_way[number]
+                elif each.left <= each.rate * TICK_S and (arrives := each.goes_on(now)) is not None:
                     found[number] = now if arrives else None
                     del under_way[number]
         return found
@@ -146,10 +149,14 @@ class _Migration:
     """Passes that count for auto-converge."""
     speed: float = 1.0
     """Fraction of their time that the VM's vCPUs get."""
+    deadline_s: float = field(init=False)
+    """Time at which it is given up. None is, once the VM stands still for the last copy."""
     stages: Generator[tuple[Stage, float], float, bool] = field(init=False)
 
     def __post_init__(self) -> None:
         """Start."""
+        timeout_s = self.of["timeout_s"]
+        self.deadline_s = math.inf if timeout_s is None else timeout_s
         self.stages = self._stages()
         self.stage, self.left = next(self.stages)
 
@@ -177,18 +184,18 @@ class _Migration:
         volume = self.what["memory_bytes"]
         for _ in range(MOST_PASSES):
             now = yield "passes", volume
-            written = min(self._written_per_s(self.speed) * (now - began), self.what["written_set_bytes"])
-            if written <= self.rate * self.of["downtime_s"]:
+            all_written = self._written_per_s(self.speed) * (now - began)
+            written = min(all_written, self.what["written_set_bytes"])
+            stops = written <= self.rate * self.of["downtime_s"]
+            if stops or self.of["convergence"] == "post-copy":
+                self.deadline_s = math.inf
+                if not stops:
+                    yield "waiting", self.of["resume_s"]
                 yield "last copy", written
-                yield "waiting", self.of["resume_s"]
+                if stops:
+                    yield "waiting", self.of["resume_s"]
                 return True
-            if self.of["convergence"] == "post-copy":
-                yield "waiting", self.of["resume_s"]
-                yield "last copy", written
-                return True
-            if self.of["timeout_s"] is not None and now >= self.of["timeout_s"]:
-                return False
-            self._slow_down(volume, written)
+            self._slow_down(volume, all_written, written)
             began, volume = now, written
         return False
 
@@ -196,11 +203,11 @@ class _Migration:
         """Return the bytes that the VM writes per second. Slowed less than to its demand, it writes as before."""
         return float(self.what["dirty_per_cpu_s"]) * min(self.cpu_s, speed * self.vcpus)
 
-    def _slow_down(self, sent: float, written: float) -> None:
-        """Slow a VM that wrote too much during a pass."""
+    def _slow_down(self, sent: float, all_written: float, written: float) -> None:
+        """Slow a VM that wrote too much during a pass: `all_written` bytes, to `written` bytes of memory."""
         convergence = self.of["convergence"]
-        if convergence == "slow-down" and written >= sent:
-            self.speed *= SLOWED_WRITES * sent / written
+        if convergence == "slow-down" and all_written > SLOWED_WRITES * sent:
+            self.speed *= SLOWED_WRITES * sent / all_written
         if convergence not in HIGH_PASSES:
             return
         if written > HIGH_WRITES * sent:
