@@ -267,7 +267,7 @@ fn a_failure_ends_when_all_data_are_whole_though_members_still_move() {
         5,
         json!({
             "storage": {"pool": {"rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"}}},
-            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "1700 ms"}],
+            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "1600 ms"}],
         }),
     );
     let mut moved_at = 0;

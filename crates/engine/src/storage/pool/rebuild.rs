@@ -68,11 +68,14 @@ impl Pool {
         !elsewhere.is_empty() && here.iter().all(is_away)
     }
 
-    /// When a device that is away is marked out: the delay begins when others take it for dead.
+    /// When a device that is away is marked out, but not before others take it for dead.
     fn out_at(&self, state: &DeviceState) -> Nanos {
         match self.product.replaces_failed_disks && state.failures > 0 {
             true => state.away_since,
-            false => state.noticed_at.saturating_add(self.rebuild.delay_ns),
+            false => state
+                .away_since
+                .saturating_add(self.rebuild.delay_ns)
+                .max(state.noticed_at),
         }
     }
 
