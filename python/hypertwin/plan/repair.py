@@ -146,7 +146,8 @@ def measure(
 def _without(base: Scenario, pool: str, failed: str) -> Scenario:
     """Return the scenario with a failure when the measured time begins, and a rebuild that begins at once."""
     failure = {"at": base.data["run"]["warmup"], "fails": [failed]}
-    return load(base, {"failures": [failure], f"storage.{pool}.rebuild.delay": "0 s"})
+    at_once = {f"storage.{pool}.rebuild.delay": "0 s", f"storage.{pool}.client.timeout": "1 ms"}
+    return load(base, {"failures": [failure], **at_once})
 
 
 def _of_host(found: Pool, host: str, waited: str, waited_s: float) -> documents.FailedHost | None:
