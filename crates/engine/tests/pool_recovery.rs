@@ -261,6 +261,18 @@ fn data_that_find_no_space_stay_degraded() {
 }
 
 #[test]
+fn ceph_replaces_nothing_before_it_knows_that_a_host_is_away() {
+    let after = |duration: &str| {
+        let pool = json!({"rebuild": {"delay": "100 ms"}, "client": {"timeout": "3 s"}});
+        let more = json!({
+            "run": {"duration": duration}, "storage": {"pool": pool}, "failures": [{"at": "1 s", "fails": ["node-1"]}],
+        });
+        replaced(&base("ceph", 5, more), 0)
+    };
+    assert!(!after("3500 ms") && after("6 s"), "from 4 s on");
+}
+
+#[test]
 fn a_failure_ends_when_all_data_are_whole_though_members_still_move() {
     let text = base(
         "ceph",
