@@ -64,9 +64,9 @@ reports! {
     pub struct HostReport {
         /// The cluster of the host, or of the VM's host. `default` if the scenario names none.
         pub cluster: String = "Cluster";
-        /// CPU cycles used divided by cores × nominal clock, at most 100. At 100 every core has a busy thread, although
-        /// second threads still have capacity. For a cluster it is the mean over its hosts, weighted by cores × nominal
-        /// clock.
+        /// CPU cycles used divided by cores × nominal clock, at most 100. Two busy threads of a core use 1.25 cores on
+        /// ESXi, as VMs are charged, and one core on Linux. For a cluster it is the mean over its hosts, weighted by
+        /// cores × nominal clock.
         pub usage_pct: f64 = "Host usage", "%";
         pub usage_pct_ci95: Option<f64>;
         /// Mean over hardware threads of the time that each was busy.
