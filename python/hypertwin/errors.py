@@ -291,6 +291,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "wrong-hypervisor": "An option of another hypervisor or version, or a reservation on Linux, which has none.",
         "costart-above-costop": "Co-stopped vCPUs would start above the lead at which they stop.",
         "zero-cycle": "A closed workload without any time in its cycle.",
+        "no-session": "A load so low that a closed population has no session.",
         "zero-rate": "Open arrivals that never come.",
         "not-parallel": "A parallel workload with a key of sequential ones.",
         "bad-fio": "A fio job file that cannot be read as a workload.",

@@ -88,4 +88,4 @@ pub use spec::source::{
 };
 pub use spec::vm::{End, GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
 pub use spec::vsan::{Vsan, VsanArchitecture};
-pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};
+pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload, sessions};

@@ -2,7 +2,8 @@
 
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
-use crate::spec::workload::Arrivals;
+use crate::spec::vm::VmGroup;
+use crate::spec::workload::{Arrivals, sessions};
 
 /// Checks that all virtual sockets have the same number of cores.
 pub(super) fn topology(sections: &Sections, found: &mut Vec<Issue>) {
@@ -26,31 +27,54 @@ pub(super) fn topology(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
-/// Checks that a VM whose workload keeps every vCPU busy has no other load.
+/// Checks that a VM with load has a session at its highest load, and that a VM whose workload keeps every vCPU busy has
+/// no other load.
 pub(super) fn load(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
-        let workload = sections.workload_of(vm);
-        if !workload.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Parallel { .. })) {
-            continue;
-        }
-        let steps = vm.load_steps.len();
-        let loads = [
-            ("load", vm.load != 1.0, vm.load.to_string()),
-            ("load_steps", steps > 0, format!("{steps} steps")),
-        ];
-        for (key, _, value) in loads
-            .into_iter()
-            .filter(|(key, wrong, _)| *wrong && sections.clean(&["vms", name, key]))
-        {
-            found.push(Issue::new(
-                ["vms", name, key],
-                "not-parallel",
-                value,
-                "none: a parallel workload keeps every vCPU busy".to_owned(),
-                "remove it, or use closed arrivals".to_owned(),
-            ));
+        match sections.workload_of(vm).map(|workload| &workload.arrivals) {
+            Some(&Arrivals::Closed { population, .. }) => found.extend(no_session(sections, name, vm, population)),
+            Some(Arrivals::Parallel { .. }) => found.extend(not_parallel(sections, name, vm)),
+            _ => {}
         }
     }
+}
+
+fn no_session(sections: &Sections, name: &str, vm: &VmGroup, population: u32) -> Option<Issue> {
+    let clean =
+        sections.clean(&["vms", name, "load_steps"]) && sections.clean(&["workloads", &vm.workload, "arrivals"]);
+    let is_idle = vm.load > 0.0 && sessions(population, vm.peak_load()) == 0;
+    let least = 0.5 / f64::from(population) * vm.load / vm.peak_load();
+    (is_idle && clean).then(|| {
+        Issue::new(
+            ["vms", name, "load"],
+            "no-session",
+            vm.load.to_string(),
+            format!("at least {least}, half a session of {population}, or 0"),
+            format!(
+                "raise it, or workloads.{}.arrivals.closed.population; or use open arrivals, which take any load",
+                vm.workload
+            ),
+        )
+    })
+}
+
+fn not_parallel(sections: &Sections, name: &str, vm: &VmGroup) -> Vec<Issue> {
+    let steps = vm.load_steps.len();
+    let loads = [
+        ("load", vm.load != 1.0, vm.load.to_string()),
+        ("load_steps", steps > 0, format!("{steps} steps")),
+    ];
+    let issue = |(key, _, value)| {
+        Issue::new(
+            ["vms", name, key],
+            "not-parallel",
+            value,
+            "none: a parallel workload keeps every vCPU busy".to_owned(),
+            "remove it, or use closed arrivals".to_owned(),
+        )
+    };
+    let is_wrong = |(key, wrong, _): &(&str, bool, String)| *wrong && sections.clean(&["vms", name, key]);
+    loads.into_iter().filter(is_wrong).map(issue).collect()
 }
 
 /// Checks that a VM can use its reservation.

@@ -186,6 +186,12 @@ pub struct BlockShare {
     pub share_pct: f64,
 }
 
+/// Sessions of a closed population at a load.
+#[must_use]
+pub fn sessions(population: u32, load: f64) -> u32 {
+    (f64::from(population) * load).round() as u32
+}
+
 /// Source of transactions: exactly one of `closed`, `open`, `parallel` and `io`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

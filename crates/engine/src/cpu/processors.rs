@@ -297,7 +297,11 @@ impl Host {
 
     /// Part of a core that each of two busy threads uses: what it is charged, or half if it is charged a whole core.
     fn shared_usage(&self) -> f64 {
-        if self.shared_charge < 1.0 { self.shared_charge } else { 0.5 }
+        if self.shared_charge < 1.0 {
+            self.shared_charge
+        } else {
+            0.5
+        }
     }
 
     /// Busy time of each logical CPU.

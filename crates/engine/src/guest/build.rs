@@ -1,12 +1,12 @@
 //! From a scenario to guests and their processes.
 
 use super::guests::{Arrivals, Guests, Helpers, Measured, Overhead, Streams, Vm};
-use super::load::{SIZE_UNIT, next_gap_ns, sessions};
+use super::load::{SIZE_UNIT, next_gap_ns};
 use super::parallel::Parallel;
 use crate::clock::{Clock, Event};
 use crate::ids::{ProcessId, Span, Table, VmId, WorldId};
 use crate::plan::VmPlan;
-use hypertwin_cluster::Service;
+use hypertwin_cluster::{Service, sessions};
 use hypertwin_kernel::{Draw, Histogram, TimeAverage};
 use hypertwin_models::guest_system::{self, GuestSystem};
 use std::collections::VecDeque;

@@ -5,6 +5,7 @@ use crate::clock::{Clock, Event};
 use crate::error::RunError;
 use crate::ids::{ProcessId, VmId};
 use crate::vcpu::Vcpu;
+use hypertwin_cluster::sessions;
 use hypertwin_kernel::{Draw, Nanos, Stream};
 
 /// Transactions in progress in one VM beyond which a run is given up.
@@ -12,11 +13,6 @@ const MOST_IN_PROGRESS: usize = 1_000_000;
 
 /// What a draw of a transaction's size counts as 1: draws are whole numbers.
 pub const SIZE_UNIT: f64 = 1e9;
-
-/// Sessions of a closed population at a load.
-pub fn sessions(population: u32, load: f64) -> u32 {
-    (f64::from(population) * load).round() as u32
-}
 
 /// Time until the next arrival.
 pub fn next_gap_ns(gap: &Draw, rate_factor: f64, stream: &mut Stream) -> Nanos {

@@ -482,7 +482,10 @@ fn nodes(host: &Host, loads: &[NodeLoad], duration_ns: f64) -> Vec<NodeResult> {
     let times: Vec<ProcessorTime> = host.cpu_times().collect();
     let cores_ns = duration_ns * topology.cores_per_node as f64;
     let node = |(node, load): (usize, &NodeLoad)| {
-        let used_ns: f64 = times[topology.node_cpus(node)].iter().map(|&time| host.used_ns(time)).sum();
+        let used_ns: f64 = times[topology.node_cpus(node)]
+            .iter()
+            .map(|&time| host.used_ns(time))
+            .sum();
         let (bytes, free) = (load.bytes as f64, host.memory.free[node] as f64);
         NodeResult {
             usage_pct: (100.0 * used_ns / cores_ns).min(100.0),
