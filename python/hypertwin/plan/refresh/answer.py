@@ -15,6 +15,7 @@ from hypertwin.documents.cost import Costs, Sensitivity
 from hypertwin.errors import ScenarioError
 from hypertwin.language import Host, Vm
 from hypertwin.metrics.bands import band
+from hypertwin.metrics.words import number
 from hypertwin.plan.placement import moved
 from hypertwin.plan.placement.problem import Ints
 from hypertwin.plan.refresh import candidate, energy, expense, judged
@@ -258,11 +259,12 @@ class _Answering(Request):
         if present.is_measured:
             demand = self.planner.demand
             mhz = math.fsum(demand.mhz.values()) + sum(demand.of_group[group] * many for group, many in copies.items())
+        text = [f"{name}: {basis['text']}" if len(present.bases) > 1 else basis["text"] for name, basis in present.bases]
+        if own := present.own_cpu(self.names):
+            text.append(f"hypervisors take {number(100 * own)}% of the CPU of VMs beside it, also on new hosts")
         return {
             "is_measured": present.is_measured,
-            "text": [
-                f"{name}: {basis['text']}" if len(present.bases) > 1 else basis["text"] for name, basis in present.bases
-            ],
+            "text": text,
             "age_days": age,
             "is_old": age is not None and age > OLD_DAYS,
             "cpu_ghz": None if mhz is None else mhz / 1000,

@@ -73,7 +73,7 @@ def scenario(present: Present, wanted: Wanted, speeds: Mapping[str, float]) -> S
     VMs have no host: the plan places them. Raises ScenarioError.
     """
     data = present.scenario.as_written()
-    hosts = _hosts(data, wanted, speeds)
+    hosts = _hosts(data, wanted, speeds, present.own_cpu(wanted.takes))
     settings = _settings(present, data.get("clusters") or {}, wanted.takes)
     made: dict[str, Any] = {
         "name": str(data["name"]),
@@ -112,7 +112,9 @@ def _settings(present: Present, clusters: Mapping[str, Any], takes: Sequence[str
     return {**settings, **({"measured": measured} if measured else {})}
 
 
-def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float]) -> dict[str, Any]:
+def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float], own_cpu: float) -> dict[str, Any]:
+    """Return the hosts of a candidate. The hypervisors of new hosts use `own_cpu` per CPU of VMs, or what is stated."""
+    own = {"overhead": {"activity_pct": round(100 * own_cpu, 3)}} if own_cpu else {}
     found: dict[str, Any] = {}
     many: dict[str, int] = {}
     for host in wanted.kept:
@@ -124,6 +126,7 @@ def _hosts(data: Mapping[str, Any], wanted: Wanted, speeds: Mapping[str, float])
         found[group] = {**entry, "cluster": wanted.cluster, "count": count, "work_per_cycle": speeds[group]}
     for each in wanted.new:
         found[each.type.name] = {
+            **own,
             **each.type.host,
             "cluster": wanted.cluster,
             "count": each.count,

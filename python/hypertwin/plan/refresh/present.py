@@ -139,6 +139,13 @@ class Present:
             parts[at] = math.inf
             yield vms[order[at]]
 
+    def own_cpu(self, clusters: Sequence[str]) -> float:
+        """Return the CPU that hypervisors of some clusters use beside their VMs, per CPU of these VMs."""
+        states = [self.state(name) for name in clusters]
+        used = [(state, vm, state.used.get("cpu", {}).get(vm.name, 0.0)) for state in states for vm in state.vms]
+        whole = math.fsum(mhz for _, _, mhz in used)
+        return math.fsum(mhz * state.own_cpu[vm.host] for state, vm, mhz in used) / whole if whole else 0.0
+
     def share(self, vms: Sequence[Vm]) -> float:
         """Return the part of the data of all VMs that some VMs have, by their used storage, else by memory."""
         whole = self.vms

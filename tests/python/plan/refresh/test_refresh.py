@@ -34,6 +34,16 @@ def test_a_cluster_replaced_by_itself_is_itself(tmp_path: Path) -> None:
     assert found["candidates"][0]["hosts_if_fast"] == found["candidates"][0]["hosts_if_slow"] == 4
 
 
+def test_hypervisors_of_new_hosts_take_what_those_of_present_hosts_take(tmp_path: Path) -> None:
+    """60 VMs of 2 GHz, and half of that by their hypervisors, are 180 GHz: three hosts of 67.2 GHz, and one for N+1."""
+    scenario = cluster(hosts=5, vms=60, mhz=2_000, memory="4 GiB", overhead={"activity_pct": 50})
+    files = types(tmp_path, new={"host": host()}, own={"host": host(overhead={"activity_pct": 1})})
+    found = refresh(scenario, files, cpu="90%")
+    assert [each["hosts"] for each in found["candidates"]] == [4, 3]
+    said = "hypervisors take 50% of the CPU of VMs beside it, also on new hosts"
+    assert any(said in note for note in found["notes"])
+
+
 @pytest.mark.parametrize("mhz", [900, 1_500, 2_300])
 def test_twice_the_cores_take_half_the_hosts_within_one(tmp_path: Path, mhz: float) -> None:
     scenario = cluster(hosts=8, vms=120, mhz=mhz, memory="1 GiB")
