@@ -44,6 +44,13 @@ class Cluster:
     name: str
     hosts: tuple[Hosts, ...]
     vms: tuple[Vm, ...]
+    merged: tuple[str, ...] = ()
+    """Names of the clusters that were merged into it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and the names of the clusters that were merged into it."""
+        return (self.name, *self.merged)
 
     @property
     def host_count(self) -> int:

@@ -35,11 +35,12 @@ MAX_PATTERNS = 1000
 MAX_NAME = 100
 """Maximum number of characters of a name."""
 MAX_PUE = 10
+MAX_RACK_UNITS = 64
 MAX_CO2 = 10
 """Maximum CO2 emission of electricity, in kg per kWh. Coal is about 1."""
 
 KEYS = ("hosts", "licences", "power", "rack", "discount_rate")
-HOST_KEYS = ("purchase", "support", "resale")
+HOST_KEYS = ("purchase", "support", "resale", "rack_units")
 LICENCE_KEYS = ("preset", "name", "per", "price", "support", "vms", "clusters", "parameters")
 POWER_KEYS = ("price", "pue", "co2")
 
@@ -61,6 +62,8 @@ class HostPrices:
     support: Price | None = None
     resale: Price | None = None
     """Value at the end of the last year."""
+    rack_units: float | None = None
+    """Rack units of a host that has no file of its own, such as a present one."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,7 @@ class _Reader(Fields):
                 self._price(found.get("purchase"), PURCHASE, f"{path}.purchase"),
                 self._price(found.get("support"), SUPPORT, f"{path}.support"),
                 self._price(found.get("resale"), RESALE, f"{path}.resale"),
+                self.number(found.get("rack_units"), 0, MAX_RACK_UNITS, f"{path}.rack_units"),
             )
             if made.resale and (made.purchase is None or made.resale.amount > made.purchase.amount):
                 paid = made.purchase.text if made.purchase else "the purchase, which has no price"

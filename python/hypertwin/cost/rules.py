@@ -126,7 +126,7 @@ def needed(
     `values` override parameters of the rule. `vms` and `clusters` are name patterns such as `sql-*`. The pattern of a
     VM replaces the conditions of the rule. `failures` is the number of host failures to tolerate.
     """
-    scope = [each for each in estate.clusters if not clusters or matches(each.name, clusters)]
+    scope = [each for each in estate.clusters if not clusters or any(matches(name, clusters) for name in each.names)]
     conditional = bool(vms or rule.concerns.guest_os or rule.concerns.product)
     if not conditional:
         covered = [Covered(each) for each in scope]

@@ -27,6 +27,10 @@ hosts:
 #    purchase: # EUR/host
 #    support: # EUR/host/year
 #    resale: # EUR/host, the value at the end of the last year
+# `present` has the prices and the rack units of the hosts that you have.
+#  present:
+#    support: # EUR/host/year
+#    rack_units: # rack units of a host, such as 2
 
 power:
 #  price: # EUR/kWh

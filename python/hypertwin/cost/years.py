@@ -248,8 +248,9 @@ def _rack_line(made: _Lines, estate: Estate, prices: Prices) -> Line:
 
 def _notes(found: Iterable[Line], estate: Estate, prices: Prices) -> Iterator[str]:
     """Yield notes on VMs that licences do not count, and on names in the file of prices that match nothing."""
+    names = [name for each in estate.clusters for name in each.names]
     for licence in prices.licences:
-        if licence.clusters and not any(rules.matches(each.name, licence.clusters) for each in estate.clusters):
+        if licence.clusters and not any(rules.matches(name, licence.clusters) for name in names):
             yield f"{licence.name}: no cluster matches {', '.join(licence.clusters)}."
         every = [vm for each in estate.clusters for vm in each.vms]
         if licence.vms and not any(rules.matches(name, licence.vms) for vm in every for name in (vm.name, vm.label)):

@@ -191,7 +191,7 @@ def test_every_disabled_key_of_the_template_is_valid() -> None:
     assert [each.options[0].rule.id for each in found.licences[:-1]] == rules.names()
     for licence in found.licences[:-1]:
         assert licence.options[0].values == licence.options[0].rule.parameters
-    assert list(found.hosts) == ["r760"]
+    assert list(found.hosts) == ["r760", "present"]
     of = estate(hosts(3), has=vms(4))
     costs = years.lines(of, found, 5, (1.0, 2.0, 3.0), 1)
     assert len(costs["unpriced"]) == len(costs["lines"]) == len(rules.names()) + 1 + len(EXPECTED)

@@ -61,9 +61,10 @@ def _cost(present: Present, prices: Prices, days: Range | None) -> OverlapCost:
     clusters = [
         expense.cluster(
             name,
+            present.scenario,
             [host for host in present.hosts if host.cluster == name],
             [vm for vm in present.vms if vm.cluster == name],
-            (),
+            prices,
         )
         for name in names
     ]

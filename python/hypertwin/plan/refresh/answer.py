@@ -121,9 +121,9 @@ class _Answering(Request):
 
     def _costs(self, made: Sequence[Made], power: documents.Energy | None, more: str = "", hosts: int = 0) -> Costs:
         """Return the costs of clusters, with some more hosts of a type in the last one."""
-        options = self.options
+        options, like = self.options, self.present.grown_like
         return expense.costs(
-            made, self.types, self.prices, options.years, options.failures, power, more=more, hosts=hosts
+            made, self.types, self.prices, options.years, options.failures, power, like=like, more=more, hosts=hosts
         )
 
     def _as_is(self, cluster: str) -> Made:
@@ -157,7 +157,7 @@ class _Answering(Request):
         vms = [vm for each in made for vm in each.problem.vms]
         used = self._mean_usage(made) if twin is None else twin.usage(made)
         power = None if used is None else energy.energy(hosts, used, types, "demand" if twin is None else "twin")
-        units = [types[host.group].rack_units if host.group in types else None for host in hosts]
+        units = [expense.rack_units(host, types, self.prices) for host in hosts]
         return {
             "name": name,
             "kind": kind,
@@ -259,7 +259,8 @@ class _Answering(Request):
         if present.is_measured:
             demand = self.planner.demand
             mhz = math.fsum(demand.mhz.values()) + sum(demand.of_group[group] * many for group, many in copies.items())
-        text = [f"{name}: {basis['text']}" if len(present.bases) > 1 else basis["text"] for name, basis in present.bases]
+        bases = present.bases
+        text = [f"{name}: {basis['text']}" if len(bases) > 1 else basis["text"] for name, basis in bases]
         if own := present.own_cpu(self.names):
             text.append(f"hypervisors take {number(100 * own)}% of the CPU of VMs beside it, also on new hosts")
         return {

@@ -6,8 +6,9 @@ therefore get the clock of their present host as `reference_clock`, and hosts ge
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypertwin import _core
@@ -151,8 +152,7 @@ def entries(
     data = present.scenario.as_written()
     states = [present.state(name) for name in takes]
     vms = [vm for state in states for vm in (state.vms if bound else state.guests)]
-    workloads: dict[str, Any] = {}
-    names: dict[tuple[str, int], str] = {}
+    workloads = _Workloads(data["workloads"])
     found: dict[str, Any] = {}
     of_host = {host.name: host for host in present.hosts}
     counts: dict[str, int] = {}
@@ -169,32 +169,38 @@ def entries(
             entry |= {key: written[key] for key in kept if key in written}
         elif isinstance(entry.get("numa"), Mapping) and "nodes" in entry["numa"]:  # of the present host
             entry["numa"] = {key: value for key, value in entry["numa"].items() if key != "nodes"}
-        workload = data["workloads"][written["workload"]]
-        entry["workload"] = _workload(workloads, names, str(written["workload"]), workload, host, speeds[host.group])
+        entry["workload"] = workloads.on(host, str(written["workload"]), speeds[host.group])
         found[group] = {**entry, "count": count} if count > 1 or "count" in written else entry
     for name, group in present.grown.items():
         if group in counts:
             own = {key: value for key, value in found[group].items() if key not in ("count", "label")}
             found[name] = {**own, "count": present.copies[group]}
-    return found, workloads
+    return found, workloads.made
 
 
-def _workload(
-    workloads: dict[str, Any],
-    names: dict[tuple[str, int], str],
-    name: str,
-    entry: Mapping[str, Any],
-    host: Host,
-    speed: float,
-) -> str:
-    """Return the name of a workload as measured on a host. Adds it if it is new."""
-    clock = entry.get("reference_clock")
-    hz = round((host.clock_hz if clock is None else _core.frequency_hz(clock)) * speed / host.work_per_cycle)
-    if (name, hz) not in names:
-        own = name if name not in workloads else f"{name}-{len(workloads)}"
-        names[name, hz] = own
-        workloads[own] = {**entry, "reference_clock": f"{hz} Hz"}
-    return names[name, hz]
+@dataclass
+class _Workloads:
+    """Workloads of a candidate, each as measured on a host."""
+
+    written: Mapping[str, Mapping[str, Any]]
+    """Present workloads by name."""
+    made: dict[str, Any] = field(default_factory=dict)
+    """Workloads of the candidate by name."""
+    names: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Name of each present workload at a clock, in Hz."""
+
+    def on(self, host: Host, name: str, speed: float) -> str:
+        """Return the name of a workload as measured on a host with this work per cycle. Adds it if it is new."""
+        entry = self.written[name]
+        clock = entry.get("reference_clock")
+        hz = round((host.clock_hz if clock is None else _core.frequency_hz(clock)) * speed / host.work_per_cycle)
+        if (name, hz) not in self.names:
+            others = (f"{name}-{number}" for number in itertools.count(2))
+            free = (other for other in others if other not in self.made and other not in self.written)
+            own = name if name not in self.made else next(free)
+            self.names[name, hz] = own
+            self.made[own] = {**entry, "reference_clock": f"{hz} Hz"}
+        return self.names[name, hz]
 
 
 def _storage(present: Present, data: Mapping[str, Any], wanted: Wanted, vms: dict[str, Any]) -> dict[str, Any]:

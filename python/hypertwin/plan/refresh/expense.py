@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from hypertwin import language
 from hypertwin.cost import sensitivity as sensitivities
 from hypertwin.cost import years
 from hypertwin.cost.estate import Cluster, Estate, Hosts, Vm
-from hypertwin.cost.prices import Prices
+from hypertwin.cost.prices import HostPrices, Prices
 from hypertwin.documents import refresh as documents
 from hypertwin.documents.cost import Costs, Sensitivity
 from hypertwin.language import Host
 from hypertwin.plan.refresh.fewest import Made
 from hypertwin.plan.refresh.host_type import HostType
+from hypertwin.scenario import Scenario, space
 
 PRESENT = "present"
 """Name of present hosts in the file of prices."""
@@ -30,14 +32,17 @@ def costs(
     failures: int,
     energy: documents.Energy | None,
     *,
+    like: Mapping[str, language.Vm],
     more: str = "",
     hosts: int = 0,
 ) -> Costs:
     """Return the costs of clusters over a number of years. Without a file of prices nothing has a price.
 
-    The last cluster has some `hosts` more, or fewer, of the type `more`. Energy then grows with the number of hosts.
+    VMs of the groups in `like` are copies, which licences find by the name of the other VM. The last cluster has some
+    `hosts` more, or fewer, of the type `more`. Energy then grows with the number of hosts.
     """
-    clusters = [cluster(each.problem.cluster, each.problem.hosts, each.problem.vms, types) for each in made]
+    prices = prices or Prices()
+    clusters = [_cluster(each, types, prices, like) for each in made]
     whole = Estate(tuple(clusters)).host_count
     if hosts:
         last = clusters[-1]
@@ -47,33 +52,60 @@ def costs(
     if energy is not None:
         part = estate.host_count / whole if whole else 1.0
         kwh = part * energy["kwh_per_year_low"], part * energy["kwh_per_year"], part * energy["kwh_per_year_high"]
-    return years.lines(
-        estate, prices or Prices(), over, kwh, failures, bought={each.name for each in types} - {PRESENT}
-    )
+    return years.lines(estate, prices, over, kwh, failures, bought={each.name for each in types} - {PRESENT})
 
 
-def cluster(name: str, hosts: Sequence[Host], vms: Sequence[language.Vm], types: Sequence[HostType]) -> Cluster:
+def _cluster(made: Made, types: Sequence[HostType], prices: Prices, like: Mapping[str, language.Vm]) -> Cluster:
+    of, merged = made.problem, tuple(name for name in made.takes if name != made.problem.cluster)
+    counted = cluster(of.cluster, made.scenario, of.hosts, of.vms, prices, types, like)
+    return replace(counted, merged=merged)
+
+
+def cluster(
+    name: str,
+    scenario: Scenario,
+    hosts: Sequence[Host],
+    vms: Sequence[language.Vm],
+    prices: Prices,
+    types: Sequence[HostType] = (),
+    like: Mapping[str, language.Vm] = MappingProxyType({}),
+) -> Cluster:
     """Return a cluster to count. Hosts of no host type are present ones."""
     counts: dict[Hosts, int] = {}
+    raw, of_name = _raw_tib(scenario), {each.name: each for each in types}
     for host in hosts:
-        one = _hosts(host, {each.name: each for each in types})
+        one = _hosts(host, of_name, prices, raw.get(host.name, 0.0))
         counts[one] = counts.get(one, 0) + 1
-    counted = (Hosts(**{**vars(one), "count": count}) for one, count in counts.items())
-    guests = tuple(Vm(vm.name, vm.called, vm.vcpus, vm.guest_os, vm.products) for vm in vms)
-    return Cluster(name, tuple(counted), guests)
+    counted = (replace(one, count=count) for one, count in counts.items())
+    return Cluster(name, tuple(counted), tuple(_vm(vm, like.get(vm.group, vm)) for vm in vms))
 
 
-def _hosts(host: Host, types: Mapping[str, HostType]) -> Hosts:
+def _vm(vm: language.Vm, named: language.Vm) -> Vm:
+    return Vm(named.name, named.called, vm.vcpus, vm.guest_os, vm.products)
+
+
+def _hosts(host: Host, types: Mapping[str, HostType], prices: Prices, raw_tib: float) -> Hosts:
     """Return one host under the name of its prices."""
-    type_ = types.get(host.group)
-    return Hosts(
-        name=PRESENT if type_ is None else type_.name,
-        count=1,
-        processors=host.processors,
-        cores=host.cores,
-        raw_tib=0.0 if type_ is None else type_.raw_bytes / TIB,
-        rack_units=None if type_ is None else type_.rack_units,
-    )
+    name = host.group if host.group in types else PRESENT
+    return Hosts(name, 1, host.processors, host.cores, raw_tib, rack_units(host, types, prices))
+
+
+def rack_units(host: Host, types: Mapping[str, HostType], prices: Prices | None) -> float | None:
+    """Return the rack units of a host, by its host type or the file of prices, or None if unknown."""
+    own = types[host.group].rack_units if host.group in types else None
+    if own is not None or prices is None:
+        return own
+    return prices.hosts.get(host.group if host.group in types else PRESENT, HostPrices()).rack_units
+
+
+def _raw_tib(scenario: Scenario) -> dict[str, float]:
+    """Return the raw capacity of the disks of each host in pools, in TiB."""
+    found: dict[str, float] = {}
+    for pool in scenario.inventory.pools:
+        size = sum(space.disks_of_host(scenario.data["storage"][pool.name])) / TIB
+        for host in pool.hosts:
+            found[host] = found.get(host, 0.0) + size
+    return found
 
 
 def purchases(prices: Prices | None, names: Sequence[str]) -> dict[str, float] | None:

@@ -34,6 +34,8 @@ class Made:
     failures: Failures
     order: Ints
     """Positions of hosts: those that stay, then new hosts of the first type, then of the second."""
+    takes: tuple[str, ...]
+    """Present clusters whose VMs it has."""
 
     @staticmethod
     def of(
@@ -44,11 +46,12 @@ class Made:
         memory: Memory,
         groups: Sequence[str],
         speeds: Mapping[str, float] | None = None,
+        takes: Sequence[str] = (),
     ) -> Made:
         """Return the problem of a cluster of a scenario, with host groups in order of their choice.
 
         `demand` is the CPU demand of VMs by name, in MHz of a host with `work_per_cycle` 1, or None if unknown.
-        `speeds` has factors on the CPU of host groups.
+        `speeds` has factors on the CPU of host groups. `takes` has the present clusters whose VMs it has, if others.
         """
         of = problem(scenario, cluster, limits, memory=memory)
         made = _with_cpu(of, limits, demand, speeds or {}, own_cpu(scenario, of.hosts))
@@ -57,7 +60,7 @@ class Made:
         failures = failures_of(scenario, made, min(limits.failures, len(made.hosts)))
         rank = {name: number for number, name in enumerate(groups)}
         order = sorted(range(len(made.hosts)), key=lambda each: (rank[made.hosts[each].group], each))
-        return Made(scenario, made, failures, np.array(order, np.int64))
+        return Made(scenario, made, failures, np.array(order, np.int64), tuple(takes) or (cluster.name,))
 
     @property
     def positions(self) -> tuple[tuple[int, ...], ...]:

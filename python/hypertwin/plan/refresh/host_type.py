@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hypertwin import naming
+from hypertwin.cost.prices import MAX_RACK_UNITS
 from hypertwin.errors import Mistake, ScenarioError, fail, short
 from hypertwin.files import yaml_file
 from hypertwin.language import Host
@@ -21,7 +22,7 @@ from hypertwin.scenario import Scenario, space
 
 MAX_HOSTS = 1_000
 """Maximum number of hosts of one type in a cluster."""
-MAX_RACK_UNITS, MAX_WATTS = 64, 100_000
+MAX_WATTS = 100_000
 
 KEYS = ("name", "host", "storage", "rack_units", "watts", "tdp", "sold_in", "at_least", "at_most")
 
@@ -75,14 +76,6 @@ class HostType:
         except ScenarioError:  # a pool takes more nodes
             return 0.0
         return found.usable
-
-    @cached_property
-    def raw_bytes(self) -> float:
-        """Raw capacity of the disks of one host in bytes."""
-        if self.storage is None:
-            return 0.0
-        pool = _smallest(self).data["storage"][self.name]
-        return sum(space.disks_of_host(pool))
 
     def whole(self, hosts: int) -> int:
         """Return the smallest number of hosts that is at least `hosts` and can be bought."""

@@ -123,7 +123,7 @@ class Planner:
         if found.hosts is None:
             return self._none(choice, found.why or "no number of hosts is enough", found.bound)
         new = found.hosts - choice.staying
-        if not found.why and least and new == choice.last.whole(least):
+        if not found.why and new - choice.last.sold_in < least and new > next(self._counts(choice, 0, many)):
             found = replace(found, why=NO_ROOM)
         fast: int | None = choice.staying + new
         slow: int | None = choice.staying + new
@@ -186,7 +186,8 @@ class Planner:
         groups = candidate.host_groups(wanted)
         cluster = scenario.inventory.clusters[0]
         demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
-        return Made.of(scenario, cluster, self.limits_of(choice.takes), demand, self.memory, groups, speeds)
+        limits = self.limits_of(choice.takes)
+        return Made.of(scenario, cluster, limits, demand, self.memory, groups, speeds, choice.takes)
 
     def as_is(self, scenario: Scenario, cluster: Cluster) -> Made:
         """Return the problem of a present cluster."""

@@ -113,6 +113,12 @@ class Present:
         names = (name for number in count(1) if (name := f"grown-{number}") not in taken)
         return dict(zip(names, self.copies, strict=False))
 
+    @cached_property
+    def grown_like(self) -> Mapping[str, Vm]:
+        """A present VM that the VMs of each group are like that growth adds, by the name of the new group."""
+        first = {vm.group: vm for vm in reversed(self.vms)}
+        return {name: first[group] for name, group in self.grown.items()}
+
     def _copied(self, state: State) -> Iterator[Vm]:
         """Yield VMs until their copies are at least the growth in number, vCPUs, memory, CPU demand and used storage.
 

@@ -496,3 +496,69 @@ def test_clusters_with_hosts_of_equal_names_add_up_their_own_power(tmp_path: Pat
 
     assert watts(2_000, 20) == pytest.approx(watts(2_000) + watts(20), rel=0.03)
     assert watts(2_000) > 1.3 * watts(20)
+
+
+def test_a_workload_that_needs_another_name_replaces_none(tmp_path: Path) -> None:
+    """`busy` of two kinds of hosts becomes two workloads, and `busy-2` of another VM stays what it is."""
+    scenario = cluster(hosts=8, vms=4)
+    scenario["hosts"]["other"] = {**host(cores_per_socket=8, clock="2.7 GHz"), "count": 2}
+    scenario["workloads"]["busy-2"] = {"arrivals": {"open": {"rate": "3 /s"}}, "cpu": {"mean": "7 ms"}}
+    web = {**scenario["vms"].pop("web"), "host": "old"}
+    scenario["vms"] = {"z": {**web, "workload": "busy-2"}, "web": web, "db": {**web, "host": "other"}}
+    found = hypertwin.plan_refresh(scenario, host_type=types(tmp_path, new={"host": host()}), **QUICK)
+    made = yaml.safe_load(found.scenarios["new"]())
+    rates = {name: made["workloads"][vm["workload"]]["arrivals"]["open"]["rate"] for name, vm in made["vms"].items()}
+    assert rates == {"z": "3 /s", "web": "20 /s", "db": "20 /s"}
+
+
+def lines_of(found: Any) -> list[dict[str, float | None]]:
+    """Quantity of each line of costs of each candidate."""
+    return [{line["label"]: line["quantity"] for line in each["costs"]["lines"]} for each in found]
+
+
+def test_a_licence_of_one_cluster_counts_where_it_was_merged(tmp_path: Path) -> None:
+    scenario = cluster()
+    web = scenario["vms"].pop("web")
+    scenario["hosts"] = {name: {**host(), "count": 3, "cluster": name} for name in ("prod-1", "dev-1")}
+    scenario["vms"] = {name: {**web, "count": 30, "cluster": name} for name in scenario["hosts"]}
+    prices = tmp_path / "prices.yaml"
+    for pattern in ("prod-*", "dev-*"):
+        entry = f"{{name: Suite, per: core, price: 100 EUR/core/year, clusters: ['{pattern}']}}"
+        prices.write_text(f"licences:\n  - {entry}\n", encoding="utf-8")
+        files = types(tmp_path, new={"host": host()})
+        apart, merged = refresh(scenario, files, prices=prices, merge=True)["candidates"]
+        cores = [32 * plan["hosts"] for each in (apart, merged) for plan in each["clusters"]]
+        assert [each["Suite"] for each in lines_of((apart, merged))] == [cores[0], cores[2]]
+
+
+def test_licences_by_name_count_the_vms_that_growth_adds(tmp_path: Path) -> None:
+    scenario = cluster(vms=4)
+    scenario["vms"]["sql"] = {**scenario["vms"].pop("web"), "label": "SQL of the shop"}
+    prices = tmp_path / "prices.yaml"
+    of_vms = [f"  - {{name: {n}, per: vm, price: 1 EUR/vm, vms: ['{n}*']}}\n" for n in ("sql", "sql of")]
+    prices.write_text("licences:\n" + "".join(of_vms), encoding="utf-8")
+    found = refresh(scenario, types(tmp_path, new={"host": host()}), prices=prices, growth="50%")
+    (lines,) = lines_of(found["candidates"])
+    assert (lines["sql"], lines["sql of"]) == (6, 6)
+
+
+def test_present_disks_are_licensed_and_present_rack_units_can_be_stated(tmp_path: Path) -> None:
+    pool = {"storage": {"old-pool": {**POOL, "nodes": "old"}}}
+    scenario = cluster(hosts=4, vms=8, more=pool, network={"ports": 2})
+    scenario["vms"]["web"]["storage"] = "old-pool"
+    prices = tmp_path / "prices.yaml"
+    entries = "hosts: {present: {rack_units: 2}}\nrack: 30 EUR/rack-unit/month\n"
+    prices.write_text(entries + "licences:\n  - {name: Disks, per: tib, price: 10 EUR/tib}\n", encoding="utf-8")
+    files = types(tmp_path, hci={"host": host(network={"ports": 2}), "storage": POOL, "rack_units": 1})
+    found = refresh(scenario, files, prices=prices)
+    (present,) = lines_of([found["present"]])
+    assert (present["Disks"], present["Rack space"]) == (pytest.approx(4 * 4), 8)
+    assert found["present"]["rack_units"] == 8
+
+
+def test_storage_limits_only_where_fewer_hosts_can_be_bought(tmp_path: Path) -> None:
+    hci = {"host": host(network={"ports": 2}), "storage": POOL}
+    files = types(tmp_path, free=hci, eight={**hci, "at_least": 8}, pairs={**hci, "sold_in": 2})
+    found = refresh(cluster(vms=8), files, stored="8 TiB")["candidates"]
+    assert [each["hosts"] for each in found] == [6, 8, 6]
+    assert [each["clusters"][0]["limited_by"] == "storage" for each in found] == [True, False, True]
