@@ -65,8 +65,9 @@ def _lead(found: Refresh) -> str:
     """Return what makes the answer less sure, before the answer."""
     demand = found["demand"]
     if not demand["is_measured"]:
-        ratio = number(found["asked"]["vcpu_ratio"])
-        return f"No CPU demand was measured: hosts have {ratio} vCPUs per core, as now. "
+        asked = found["asked"]
+        after = f" after {count(asked['failures'], 'failure')}" if asked["failures"] else ""
+        return f"No CPU demand was measured: the limit is {number(asked['vcpu_ratio'])} vCPUs per core{after}. "
     if demand["is_old"]:
         return f"The demand is {demand['age_days']} days old. "
     return ""

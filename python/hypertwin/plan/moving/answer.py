@@ -17,6 +17,7 @@ from hypertwin.cost.prices import Prices
 from hypertwin.documents import move as documents
 from hypertwin.errors import fail
 from hypertwin.language import Vm
+from hypertwin.metrics.words import count, number
 from hypertwin.plan.capacity import limits as capacity_limits
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.reclaim import off_of
@@ -368,6 +369,13 @@ class _Request:
             notes.insert(0, f"{TITLES[self.to]} has no model here: no word on performance.")
         if found["arrival"] is None and found["family"]:
             notes.append("Without --target or --reuse-hosts, the target cluster is not checked.")
+        if self.options.reuse_hosts and not self.present.is_measured:
+            ratio = self.present.limits(self.limits, [state.cluster.name for state in self.present.states]).vcpu_ratio
+            after = f" after {count(self.limits.failures, 'failure')}" if self.limits.failures else ""
+            notes.append(
+                f"No CPU demand was measured: the present hosts keep {number(ratio)} vCPUs per core{after}, or what"
+                " --vcpu-ratio says. Hosts on loan can follow from that."
+            )
         if found["volume_gib"]:
             size = f"{found['volume_gib']:,.0f} GiB in all, by wave as moved"
             notes.append(f"Backup products see new VMs, so the first backup of each is full: {size}.")

@@ -198,10 +198,8 @@ class Planner:
         return Made.of(scenario, cluster, self.limits_of((cluster.name,)), demand, self.memory, groups, speeds)
 
     def limits_of(self, clusters: Sequence[str]) -> Limits:
-        """Return the limits for VMs of some clusters. Without measured demand, they keep their vCPUs per core."""
-        if self.present.is_measured or self.limits.vcpu_ratio is not None:
-            return self.limits
-        return replace(self.limits, vcpu_ratio=max(map(self.present.vcpu_ratio, clusters)))
+        """Return the limits for VMs of some clusters."""
+        return self.present.limits(self.limits, clusters)
 
     @cached_property
     def mean_part(self) -> float | None:

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from itertools import count
@@ -161,7 +161,18 @@ class Present:
         total = sum(map(weight, whole))
         return sum(map(weight, vms)) / total if total else 0.0
 
-    def vcpu_ratio(self, cluster: str) -> float:
-        """Return the present vCPUs per core of a cluster."""
+    def limits(self, limits: Limits, clusters: Sequence[str]) -> Limits:
+        """Return the limits for VMs of some clusters. Without measured demand, they keep their vCPUs per core."""
+        if self.is_measured or limits.vcpu_ratio is not None:
+            return limits
+        return replace(limits, vcpu_ratio=max(self._vcpu_ratio(each, limits.failures) for each in clusters))
+
+    def _vcpu_ratio(self, cluster: str, failures: int) -> float:
+        """Return the present vCPUs per core of a cluster, after so many failures of its largest hosts if it has more.
+
+        The smallest host then has a whole number of vCPUs, because its VMs have.
+        """
         state = self.state(cluster)
-        return sum(vm.vcpus for vm in state.guests) / sum(host.cores for host in state.hosts)
+        cores = sorted(host.cores for host in state.hosts)
+        ratio = sum(vm.vcpus for vm in state.guests) / sum(cores[: max(len(cores) - failures, 1)])
+        return math.ceil(ratio * cores[0] - EXACT) / cores[0]

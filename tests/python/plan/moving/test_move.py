@@ -160,6 +160,18 @@ def test_one_host_alone_takes_no_vm_because_it_can_fail() -> None:
     assert without["steps"][1]["moved"] > 0
 
 
+def test_without_measured_demand_hosts_on_loan_keep_the_vcpus_per_core_and_it_is_said() -> None:
+    made = cluster(hosts=4, vms=20, mhz=None)
+    made["description"] = "Imported from RVTools."
+    found = move(made, reuse_hosts=True, twin="off", failures=1)
+    assert found["arrival"]["rolling"][0]["loans"] == 2
+    (note,) = (each for each in found["notes"] if "No CPU demand was measured" in each)
+    assert "the present hosts keep 0.84 vCPUs per core after 1 failure" in note
+    free = move(made, reuse_hosts=True, twin="off", failures=1, vcpu_ratio=6)
+    assert free["arrival"]["rolling"][0]["loans"] == 0
+    assert "the present hosts keep 6 vCPUs per core" in " ".join(free["notes"])
+
+
 def test_a_full_cluster_cannot_be_reused_and_says_at_which_host() -> None:
     found = move(cluster(hosts=3, vms=62, mhz=100), reuse_hosts=True, twin="off", failures=1)["arrival"]
     assert not found["rolling"][0]["feasible"]

@@ -203,10 +203,11 @@ def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
 def test_without_measured_demand_the_present_vcpus_per_core_are_kept(tmp_path: Path) -> None:
     scenario = cluster(hosts=4, vms=60, mhz=None, memory="1 GiB")
     scenario["description"] = "Imported from RVTools."
-    found = refresh(scenario, types(tmp_path, new={"host": host()}), failures=0)
-    assert not found["demand"]["is_measured"]
-    assert found["candidates"][0]["hosts"] == 4
-    assert found["asked"]["vcpu_ratio"] == pytest.approx(60 * 4 / (4 * 32))
+    for failures in range(3):
+        found = refresh(scenario, types(tmp_path, new={"host": host()}), failures=failures)
+        assert not found["demand"]["is_measured"]
+        assert found["candidates"][0]["hosts"] == 4
+        assert found["asked"]["vcpu_ratio"] == pytest.approx(60 * 4 / ((4 - failures) * 32))
     answer = hypertwin.plan_refresh(scenario, host_type=types(tmp_path, new={"host": host()}), **QUICK)
     assert "No CPU demand was measured" in str(answer)
 
