@@ -1,7 +1,7 @@
 //! Flash: channels that operations are put on by chance, a controller that all of them pass, a buffer for writes.
 //!
 //! **Mechanism.** An operation works on the channel that its place is on, after what that channel was given before; one
-//! of more than 64 KiB on several. A write is acknowledged from the device's buffer, and then keeps its channel busy; a
+//! of more than 64 KiB on several. Models write pages of flash to one channel after another, as a log. A write is acknowledged from the device's buffer, and then keeps its channel busy; a
 //! random write does so for longer, as the device has to collect what is still valid in the blocks that it erases
 //! (`write_amplification.rs`). So reads slow down beside writes, and more so as these come close to the rate that the
 //! device sustains. NVMe drives suspend what they write for a read, which then waits for other reads alone; what is
@@ -25,7 +25,8 @@
 //! around 2014. Balanced closed networks: Lazowska et al., "Quantitative system performance", 1984, ch. 5.
 //!
 //! **Assumptions.** Collecting is spread evenly over random writes; all NVMe drives suspend programs and collections at
-//! once and at no cost, SATA and SAS drives never do; the buffer is 4 MiB. Sheets are measured at depth 32 (SATA), 128
+//! once and at no cost, SATA and SAS drives never do; the buffer is 4 MiB, and two pages of flash for each channel of a
+//! model. Sheets are measured at depth 32 (SATA), 128
 //! (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in proportion to sequential ones,
 //! or to random reads.
 //!
@@ -219,7 +220,7 @@ impl Flash {
     #[inline]
     pub fn work(&self, operation: Operation) -> (u32, u64) {
         // what is written in turn goes to one channel after another by page of flash
-        let stripe = match operation.write && operation.sequential && self.writes_in_turn {
+        let stripe = match operation.write && self.writes_in_turn {
             true => FLASH_PAGE_BYTES,
             false => STRIPE_BYTES,
         };
@@ -275,8 +276,8 @@ impl Flash {
     }
 
     /// When a write is acknowledged that is transferred at `transferred_ns` and keeps channels busy until
-    /// `busy_until_ns`; `work` as of [`Self::work`]. The buffer is full while they are busy for longer than it takes
-    /// them to empty it.
+    /// `busy_until_ns`; `work` as of [`Self::work`]. The buffer has no space for it while they are busy with others for
+    /// longer than it takes them to write the rest of the buffer.
     #[inline]
     pub fn acknowledged_ns(
         &self,
@@ -286,13 +287,16 @@ impl Flash {
         busy_until_ns: u64,
     ) -> u64 {
         let (count, busy_ns) = work;
+        let (bytes, channels) = (operation.bytes as f64, f64::from(self.channels));
         let buffer_ns = match self.writes_in_turn {
             true => {
-                BUFFER_BYTES / operation.bytes as f64 * busy_ns as f64 * f64::from(count) / f64::from(self.channels)
+                let buffer_bytes = BUFFER_BYTES.max(2.0 * FLASH_PAGE_BYTES as f64 * channels);
+                (buffer_bytes / bytes - 1.0) * busy_ns as f64 * f64::from(count) / channels
             }
-            false => BUFFER_BYTES / PAGE_BYTES * self.random_ns / f64::from(self.channels),
+            false => BUFFER_BYTES / PAGE_BYTES * self.random_ns / channels,
         };
-        (transferred_ns + self.acknowledge_ns).max(busy_until_ns.saturating_sub(buffer_ns as u64))
+        let others_until_ns = busy_until_ns.saturating_sub(busy_ns) as f64;
+        (transferred_ns + self.acknowledge_ns).max((others_until_ns - buffer_ns) as u64)
     }
 }
 

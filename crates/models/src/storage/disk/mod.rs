@@ -406,6 +406,16 @@ mod tests {
                 acknowledged + 3_000.0,
                 device.write_latency.map(|latency| latency.nanos() as f64),
             );
+            for bytes in [4 << 10, 16 << 10, 64 << 10, 68 << 10, 128 << 10, 1 << 20] {
+                let write = of_bytes(bytes, true, false);
+                let (work, transfer_ns) = (flash.work(write), flash.transfer_ns(write));
+                let alone_ns = flash.acknowledged_ns(write, work, transfer_ns, work.1);
+                assert_eq!(
+                    alone_ns - transfer_ns,
+                    acknowledged as u64 - flash.transfer_ns(of_bytes(4_096, true, false)),
+                    "{name}: the buffer of an idle drive takes {bytes} bytes"
+                );
+            }
         }
     }
 
