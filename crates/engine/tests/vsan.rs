@@ -97,6 +97,22 @@ fn as_much_is_swept_as_is_new_and_the_level_stays_where_sweeping_begins() {
     );
 }
 
+/// Devices of a group have unequal parts of the data, and so visits of unequal size.
+#[test]
+fn flash_is_swept_as_much_as_is_new_however_long_the_warm_up() {
+    for warmup in ["1 s", "3 s", "20 s"] {
+        let more = json!({"run": {"warmup": warmup}, "storage": {"pool": {
+            "redundancy": "replicas-3", "devices": {"kind": "nvme", "per_node": 2, "capacity": "4 TiB"},
+        }}});
+        let report = report(&hybrid(6, merged(&writes("2000 /s", "100 GiB"), more)));
+        let back_end = pool(&report).back_end.as_ref().unwrap();
+        assert_near(back_end.buffer_pct.unwrap(), 30.0, 0.02, warmup);
+        let share = back_end.overwritten_pct.unwrap() / 100.0;
+        let new_mb_per_s = 3.0 * of(&report).iops * BLOCK / 1e6 * (1.0 - share);
+        assert_near(back_end.destage_mb_per_s, new_mb_per_s, 0.1, warmup);
+    }
+}
+
 #[test]
 fn without_end_writes_are_as_fast_as_disks_are_swept() {
     // 800 GiB on each of two nodes: the buffer of 120 GB is full, and little is overwritten

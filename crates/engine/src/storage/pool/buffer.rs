@@ -62,8 +62,6 @@ pub struct BufferCount {
 struct Group {
     /// Dirty bytes.
     level: f64,
-    /// Bytes for which one counts.
-    pace: f64,
     /// Writes that wait for room.
     queue: Fifo,
     devices: usize,
@@ -82,6 +80,8 @@ struct Swept {
     /// Bytes in the buffer, and those of them that a visit writes.
     dirty: f64,
     in_flight: f64,
+    /// Bytes for which one that is written to it counts, and one of a visit.
+    pace: f64,
     /// Mean bytes of a write.
     block: f64,
     is_sweeping: bool,
@@ -127,6 +127,7 @@ impl DiskGroups {
                 read: 0.0,
                 dirty: 0.0,
                 in_flight: 0.0,
+                pace: 1.0,
                 block: 4_096.0,
                 is_sweeping: false,
                 is_interrupted: false,
@@ -142,7 +143,6 @@ impl DiskGroups {
         let mut groups = vec![
             Group {
                 level: 0.0,
-                pace: 1.0,
                 queue: Fifo::default(),
                 devices: 0,
             };
@@ -202,12 +202,12 @@ impl DiskGroups {
     /// The level of a group from now on.
     fn settle(&mut self, number: usize) {
         let group = &mut self.groups[number];
-        let pace = std::mem::replace(&mut group.pace, 1.0);
         let is_full = group.level > (1.0 - SETTLING_STEP) * self.buffer;
         let stays_at = if is_full { self.buffer } else { self.from };
         let mut clean = 0.0;
         for device in self.devices.iter_mut().filter(|device| device.group as usize == number) {
             // of what a visit under way takes out, it is bringing its bytes only
+            let pace = std::mem::replace(&mut device.pace, 1.0);
             let more = device.in_flight * (1.0 - 1.0 / pace);
             device.in_flight -= more;
             group.level -= more;
@@ -262,7 +262,7 @@ impl DiskGroups {
         };
         if !overwrites {
             let group = &mut self.groups[device.group as usize];
-            let weight = (bytes * group.pace).min((self.buffer / 16.0).max(bytes));
+            let weight = (bytes * device.pace).min((self.buffer / 16.0).max(bytes));
             if group.level >= 1.0 && group.level + weight > self.buffer {
                 return false;
             }
@@ -353,13 +353,12 @@ impl DiskGroups {
         if !has_to || device.is_sweeping || device.dirty <= 0.0 {
             return None;
         }
-        let group = &mut self.groups[group_number];
         let visit = device.visit();
         if self.is_settling {
-            let step = self.buffer * SETTLING_STEP / group.devices as f64;
-            group.pace = (step / visit.dirty).max(1.0);
+            let step = self.buffer * SETTLING_STEP / self.groups[group_number].devices as f64;
+            device.pace = (step / visit.dirty).max(1.0);
         }
-        let taken = (visit.dirty * group.pace).min(device.dirty);
+        let taken = (visit.dirty * device.pace).min(device.dirty);
         device.dirty -= taken;
         device.in_flight = taken;
         device.is_sweeping = true;
@@ -370,7 +369,7 @@ impl DiskGroups {
             capacity: device.capacity,
             is_interrupted: is_busy || std::mem::take(&mut device.is_interrupted),
         };
-        let bytes = (taken / group.pace).max(1.0);
+        let bytes = (taken / device.pace).max(1.0);
         Some((bytes as u32, pass))
     }
 
