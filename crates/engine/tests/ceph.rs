@@ -495,6 +495,45 @@ fn encryption_and_old_releases_cost_more() {
     near(of(json!({"encrypt_wire": true})) / plain, 1.0 + wire / mean, 0.01);
 }
 
+/// A pool of three copies while nothing but `failures` happens, with its I/Os each tenth of a second.
+fn failing(nodes: u32, read_pct: u32, monitors: u32, failures: &Value) -> Vec<f64> {
+    let more = json!({
+        "run": {"duration": "2 s", "warmup": "0 s", "sample_interval": "100 ms"},
+        "storage": {"pool": {
+            "redundancy": "replicas-3:2", "metadata_servers": monitors, "client": {"timeout": "20 ms"},
+            "rebuild": {"delay": "10 s"},
+        }},
+        "failures": failures,
+    });
+    let result = run(&parse(&base(nodes, saturated(8, read_pct, more))), 1).expect("it runs");
+    assert_eq!((result.pools[0].count.errors, result.pools[0].count.lost), (0, 0));
+    let of_all = |at| result.timeline.vms.iter().map(|vm| vm.throughput_per_s[at]).sum();
+    (0..result.timeline.time_s.len()).map(of_all).collect()
+}
+
+#[test]
+fn groups_below_min_size_serve_neither_reads_nor_writes() {
+    for read_pct in [0, 100] {
+        let two = json!([{"at": "500 ms", "fails": ["node-2", "node-3"], "returns": "1200 ms"}]);
+        let line = failing(3, read_pct, 1, &two);
+        assert!(line[6..11].iter().all(|&rate| rate == 0.0), "{read_pct}: {line:?}");
+        assert!(line[13..].iter().all(|&rate| rate > 100.0), "{read_pct}: {line:?}");
+    }
+}
+
+#[test]
+fn without_a_majority_of_monitors_a_failure_is_not_noticed() {
+    let host = json!({"at": "500 ms", "fails": ["node-4"]});
+    let one = json!({"at": "300 ms", "fails": ["pool/metadata-1"], "returns": "1200 ms"});
+    let two = json!({"at": "300 ms", "fails": ["pool/metadata-1", "pool/metadata-2"], "returns": "1200 ms"});
+    let line = failing(4, 0, 3, &json!([one, host]));
+    assert!(line[6..].iter().all(|&rate| rate > 100.0), "noticed by two of three: {line:?}");
+    let line = failing(4, 0, 3, &json!([two, host]));
+    assert!(line[..5].iter().all(|&rate| rate > 100.0), "monitors are not asked: {line:?}");
+    assert!(line[6..11].iter().all(|&rate| rate == 0.0), "{line:?}");
+    assert!(line[13..].iter().all(|&rate| rate > 100.0), "{line:?}");
+}
+
 #[test]
 fn a_run_with_failures_comes_to_rest_with_all_its_io() {
     let text = base(

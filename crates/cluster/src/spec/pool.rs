@@ -105,7 +105,8 @@ pub struct StoragePool {
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub exchange_latency: Duration,
-    /// Metadata servers, on the first nodes. More than half must be up for repair, and for any I/O of a chunk store.
+    /// Metadata servers, on the first nodes; of Ceph the monitors. More than half must be up for repair, for any I/O of
+    /// a chunk store, and to mark OSDs of Ceph down.
     /// Default: 3, or one per node if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 15))]

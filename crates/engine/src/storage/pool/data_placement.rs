@@ -465,6 +465,11 @@ impl DataPlacement {
         here.map(|member| member.due).sum()
     }
 
+    /// Whether any device of a member is away.
+    pub fn has_away(&self) -> bool {
+        self.members.iter().any(|member| !member.is_up)
+    }
+
     /// All members, group after group.
     pub fn view(&self) -> impl Iterator<Item = MemberView> + use<'_> {
         let layouts = self.layouts.iter().enumerate();

@@ -9,6 +9,9 @@ use crate::storage::queue::Fifo;
 use crate::storage::shared::Shared;
 use hypertwin_kernel::Nanos;
 
+/// Time of what no one notices as things are.
+const NEVER: Nanos = Nanos::MAX;
+
 impl Pool {
     /// A device itself fails or returns: its disk, and whether that has failed now.
     pub fn change_device(&mut self, device: usize, fails: bool, is_forever: bool) -> (DiskId, bool) {
@@ -42,6 +45,8 @@ impl Pool {
     /// Finds out which devices are available; returns those that just became unavailable.
     fn find_available(&mut self, network: &Network, clock: &mut Clock) -> Vec<u32> {
         let (now, mut went) = (clock.now, Vec::new());
+        let can_notice = !self.product.majority_notices || self.has_majority(network);
+        self.noticed_at = 0;
         for device in 0..self.devices.states.len() as u32 {
             let host = network.state(self.host_of(device));
             let state = &mut self.devices.states[device as usize];
@@ -52,12 +57,20 @@ impl Pool {
                 // the process of a failed disk is there to refuse connections
                 let is_silent = self.product.notices && state.failures == 0;
                 state.noticed_at = now + if is_silent { self.timeout_ns } else { 0 };
-                self.noticed_at = self.noticed_at.max(state.noticed_at);
                 went.push(device);
             }
-        }
-        if self.noticed_at > now {
-            clock.at(self.noticed_at, Event::Detect(self.id));
+            if is_available {
+                continue;
+            }
+            if !can_notice && state.noticed_at >= now {
+                state.noticed_at = NEVER;
+            } else if can_notice && state.noticed_at == NEVER {
+                state.noticed_at = now + self.timeout_ns;
+            }
+            self.noticed_at = self.noticed_at.max(state.noticed_at);
+            if state.noticed_at > now && state.noticed_at < NEVER {
+                clock.at(state.noticed_at, Event::Detect(self.id));
+            }
         }
         went
     }

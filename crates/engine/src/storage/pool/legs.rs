@@ -72,6 +72,14 @@ impl Pool {
         self.attempt(id, shared, clock)
     }
 
+    /// Whether a group has fewer whole members than a write or a read of it needs.
+    pub(super) fn has_too_few(&self, group: usize, is_write: bool) -> bool {
+        let layout = self.data.layout_of(group);
+        let needs_minimum = is_write || self.product.reads_need_minimum;
+        let enough = if needs_minimum { layout.minimum } else { layout.needed };
+        self.data.degraded > 0 && self.data.whole(group) < enough
+    }
+
     /// A request that failed, or that waited for its data to be available, is tried again.
     pub fn attempt(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let io = &shared.requests[id];
@@ -85,11 +93,9 @@ impl Pool {
             return Outcome::Pending;
         }
         let layout = self.data.layout_of(group);
-        let needs_minimum = io.write || self.product.reads_need_minimum;
-        let enough = if needs_minimum { layout.minimum } else { layout.needed };
         let is_blocked = self.product.needs_majority && !self.has_majority(&shared.network)
             || self.noticed_at > clock.now && self.asks_dead(id, io.write, clock.now);
-        if is_blocked || self.data.degraded > 0 && self.data.whole(group) < enough {
+        if is_blocked || self.has_too_few(group, io.write) {
             self.suspended.push(&mut shared.requests, id);
             return Outcome::Pending;
         }

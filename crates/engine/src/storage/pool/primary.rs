@@ -110,8 +110,8 @@ impl Pool {
             self.reply(id, shared, clock);
             return;
         }
-        let enough = if io.write { layout.minimum } else { layout.needed };
-        if self.data.degraded > 0 && self.data.whole(group) < enough {
+        let is_write = io.write;
+        if self.has_too_few(group, is_write) {
             self.again(id, shared, clock);
             return;
         }

@@ -18,7 +18,7 @@ impl Pool {
     /// can decide it.
     pub fn detect(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         if !self.has_majority(&shared.network) {
-            // what is dead is known all the same
+            // what is dead is known all the same, or not yet
             return if self.product.notices {
                 Outcome::Resume
             } else {
@@ -126,7 +126,7 @@ impl Pool {
     pub(super) fn detect_from(&mut self, from: Nanos, clock: &mut Clock) {
         let states = self.devices.states.iter();
         let away = states.filter(|state| !state.is_available && state.groups > 0);
-        let ends = away.map(|state| self.out_at(state));
+        let ends = away.map(|state| self.out_at(state)).filter(|&end| end < Nanos::MAX);
         // what has been away for longer could not be replaced, and cannot be until something else changes
         let next = match from > clock.now {
             true => ends.filter(|end| *end >= from).min(),

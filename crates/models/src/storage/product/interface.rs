@@ -17,6 +17,8 @@ pub struct Product {
     pub needs_majority: bool,
     /// Requests to members that stopped answering wait until those are marked down. Otherwise clients ask others.
     pub notices: bool,
+    /// Members are marked down only with a majority of metadata servers.
+    pub majority_notices: bool,
     /// Reads need as many members as writes do.
     pub reads_need_minimum: bool,
     /// A failed disk is replaced at once; only absent hosts are waited for.

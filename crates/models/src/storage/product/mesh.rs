@@ -11,6 +11,7 @@ pub(super) const MESH: Product = Product {
     has_components: false,
     needs_majority: false,
     notices: false,
+    majority_notices: false,
     reads_need_minimum: false,
     replaces_failed_disks: false,
     keeps_most_in: false,

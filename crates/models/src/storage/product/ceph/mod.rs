@@ -5,8 +5,10 @@
 //! | `mod.rs` | answers to what the engine asks of a product |
 //! | `cost.rs`, `client.rs` | cycles of OSDs and gateways, by release and encryption; cycles of clients |
 //!
-//! **Sources.** `min_size` of an erasure code, `mon_osd_min_in_ratio`, `mon_osd_down_out_subtree_limit`: Ceph's
-//! documentation. Usable capacity ends at `mon_osd_nearfull_ratio`.
+//! **Sources.** Ceph's documentation. A group with fewer members than `min_size` serves neither reads nor writes
+//! (placement group states, "peered"). Monitors need a majority to mark OSDs down (monitor configuration reference).
+//! `min_size` of an erasure code, `mon_osd_min_in_ratio`, `mon_osd_down_out_subtree_limit`. Usable capacity ends at
+//! `mon_osd_nearfull_ratio`.
 
 mod client;
 mod cost;
@@ -25,7 +27,8 @@ pub(super) const CEPH: Product = Product {
     has_components: false,
     needs_majority: false,
     notices: true,
-    reads_need_minimum: false,
+    majority_notices: true,
+    reads_need_minimum: true,
     replaces_failed_disks: false,
     keeps_most_in: true,
     refills_returned: true,

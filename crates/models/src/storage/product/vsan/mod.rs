@@ -23,6 +23,7 @@ pub(super) const VSAN: Product = Product {
     has_components: true,
     needs_majority: false,
     notices: true,
+    majority_notices: false,
     reads_need_minimum: true,
     replaces_failed_disks: true,
     keeps_most_in: false,
