@@ -3,9 +3,9 @@
 use crate::support;
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{Replication, watched_run};
+use hypertwin_engine::{Replication, Tone, watched_run};
 use serde_json::{Value, json};
-use support::{Dice, assert_near, host, io, merge, parse, replications, seeds, vm};
+use support::{Dice, assert_near, host, io, merge, parse, replications, report, seeds, vm};
 
 /// A fast host with a generator of next to no CPU on an array that answers from its cache at once; `more` is merged
 /// over all.
@@ -214,6 +214,32 @@ fn an_io_on_a_path_that_fails_comes_back_after_the_timeout() {
     ]}));
     let lost = (whole - count(&both)) as f64;
     assert_near(lost, 0.301 * whole as f64, 0.02, "I/Os while no path worked");
+}
+
+/// The path of one of two virtual disks fails for good: its I/Os never come back, whatever those of the other do.
+#[test]
+fn an_io_without_a_path_is_the_longest() {
+    for (returns, at_least, at_most) in [(None, 11.5, 11.6), (Some("8.5 s"), 7.9, 8.1)] {
+        let mut failure = json!({"at": "500 ms", "fails": ["h/port-1"]});
+        if let Some(returns) = returns {
+            failure["returns"] = json!(returns);
+        }
+        let run = report(
+            &scenario(json!({
+                "run": {"duration": "12 s", "warmup": "0 s"}, "failures": [failure],
+                "hosts": {"h": {"adapters": {"ports": 2}}}, "vms": {"v": {"vdisks": 2}},
+                "arrays": {"san": {"paths": {"per_lun": 1, "policy": "fixed"}}},
+                "workloads": {"w": {"arrivals": {"io": {"outstanding": 3, "rate": "100 /s"}}, "block": "512 B"}},
+            })),
+            1,
+        );
+        let longest_s = run.vms["v"].io_longest_s.expect("it has disks");
+        assert!((at_least..=at_most).contains(&longest_s), "{returns:?}: {longest_s}");
+        assert!(run.vms["v"].iops > 10.0, "the other disk goes on");
+        let judged = &run.judgement;
+        let expected = if returns.is_none() { Tone::Bad } else { Tone::Warn };
+        assert_eq!(judged.tone, expected, "{}", judged.text);
+    }
 }
 
 /// Sessions that write a known number of I/Os a transaction, and stop before the end: each I/O is answered once.

@@ -527,9 +527,15 @@ fn without_a_majority_of_monitors_a_failure_is_not_noticed() {
     let one = json!({"at": "300 ms", "fails": ["pool/metadata-1"], "returns": "1200 ms"});
     let two = json!({"at": "300 ms", "fails": ["pool/metadata-1", "pool/metadata-2"], "returns": "1200 ms"});
     let line = failing(4, 0, 3, &json!([one, host]));
-    assert!(line[6..].iter().all(|&rate| rate > 100.0), "noticed by two of three: {line:?}");
+    assert!(
+        line[6..].iter().all(|&rate| rate > 100.0),
+        "noticed by two of three: {line:?}"
+    );
     let line = failing(4, 0, 3, &json!([two, host]));
-    assert!(line[..5].iter().all(|&rate| rate > 100.0), "monitors are not asked: {line:?}");
+    assert!(
+        line[..5].iter().all(|&rate| rate > 100.0),
+        "monitors are not asked: {line:?}"
+    );
     assert!(line[6..11].iter().all(|&rate| rate == 0.0), "{line:?}");
     assert!(line[13..].iter().all(|&rate| rate > 100.0), "{line:?}");
 }

@@ -450,7 +450,7 @@ fn of_db(change: ChangeOfVm) -> Judgement {
 #[test]
 fn a_vm_suffers_from_its_bands_on() {
     #[rustfmt::skip]
-    let cases: [(&str, ChangeOfVm, Option<Tone>); 16] = [
+    let cases: [(&str, ChangeOfVm, Option<Tone>); 19] = [
         ("ready at its limit", |vm| ready(vm, 5.0, 0.0), None),
         ("ready", |vm| ready(vm, 5.1, 0.0), Some(Tone::Warn)),
         ("ready that hurts", |vm| ready(vm, 10.1, 0.0), Some(Tone::Bad)),
@@ -467,6 +467,9 @@ fn a_vm_suffers_from_its_bands_on() {
         ("down", |vm| vm.down_s = 0.01, Some(Tone::Bad)),
         ("I/Os at their limit", |vm| vm.io_latency_ms = ios_of(25.0), None),
         ("slow I/Os", |vm| vm.io_latency_ms = ios_of(25.1), Some(Tone::Warn)),
+        ("an I/O that took long", |vm| vm.io_longest_s = Some(5.0), None),
+        ("an I/O that took longer", |vm| vm.io_longest_s = Some(5.1), Some(Tone::Warn)),
+        ("an I/O that does not come back", |vm| vm.io_longest_s = Some(10.1), Some(Tone::Bad)),
     ];
     for (what, change, expected) in cases {
         let judged = of_db(change);
@@ -487,6 +490,24 @@ fn a_generator_without_a_rate_chooses_its_latency() {
         point.vms.get_mut("client").expect("there is a client").io_latency_ms = ios_of(40.0);
         let judged = judge(&point, &first);
         assert_eq!(judged.tone, expected, "{client}: {}", judged.text);
+    }
+}
+
+/// A depth decides how long I/Os take, but not that one of them takes ten times as long as nearly all.
+#[test]
+fn an_io_of_a_generator_is_stuck_if_others_are_much_faster() {
+    for (p99_ms, expected) in [
+        (Some(2_000.0), Tone::Good),
+        (Some(1_100.0), Tone::Bad),
+        (None, Tone::Bad),
+    ] {
+        let (mut point, first) = made("loop", "generator");
+        let client = point.vms.get_mut("client").expect("there is a client");
+        client.io_latency_ms = ios_of(40.0);
+        client.io_latency_ms.as_mut().expect("it has I/Os").p99 = p99_ms;
+        client.io_longest_s = Some(12.0);
+        let judged = judge(&point, &first);
+        assert_eq!(judged.tone, expected, "{p99_ms:?}: {}", judged.text);
     }
 }
 

@@ -137,6 +137,17 @@ pub const IO_LATENCY: Band = Band {
     )
 };
 
+/// The longest I/O of a VM, also one that did not come back.
+pub const IO_LONGEST: Band = Band {
+    unit: "s",
+    source: "Linux gives a command up after 30 s",
+    ..pct(
+        "io_longest_s",
+        "the longest I/O, also one that had not come back",
+        [None, Some(5.0), Some(10.0)],
+    )
+};
+
 /// Utilization of a station of the I/O path, or of the CPUs of a pool's nodes.
 pub const STATION: Band = Band {
     source: "at 85% a queue is six times the requests in service, and some of several members lag behind",
@@ -209,7 +220,7 @@ pub const LOST: Band = Band {
 };
 
 /// All of them.
-pub const BANDS: [Band; 16] = [
+pub const BANDS: [Band; 17] = [
     READY,
     COSTOP,
     LIMITED,
@@ -218,6 +229,7 @@ pub const BANDS: [Band; 16] = [
     RUN_QUEUE,
     HOST_CPU,
     IO_LATENCY,
+    IO_LONGEST,
     STATION,
     DEPTH,
     MEMORY_BANDWIDTH,

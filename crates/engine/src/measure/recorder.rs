@@ -342,10 +342,11 @@ impl Recorder {
         let since = self.measuring_since.expect("a run lasts longer than its warm-up");
         let duration_ns = (observed.now - since).max(1) as f64;
         let vms = observed.guests.vms().ids();
+        let pending = observed.storage.pending_ns(vms.len(), observed.now);
         let run = |world: WorldId| observed.cpu.worlds()[world].account.run_ns as f64 / duration_ns;
         Replication {
             hosts: hosts(&observed, &self.allocations, &self.parts, duration_ns),
-            vms: vms.map(|vm| self.vm(&observed, vm, duration_ns)).collect(),
+            vms: vms.map(|vm| self.vm(&observed, vm, pending[vm], duration_ns)).collect(),
             failures: failures(&observed),
             movement: observed.movement.history(observed.now),
             stations: stations::results(&observed, &self.groups, duration_ns),
@@ -366,7 +367,7 @@ impl Recorder {
     }
 
     /// The results of a VM.
-    fn vm(&self, observed: &Observed, id: VmId, duration_ns: f64) -> VmResult {
+    fn vm(&self, observed: &Observed, id: VmId, pending_ns: Nanos, duration_ns: f64) -> VmResult {
         let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
         let host = &observed.cpu.hosts()[group.host];
         let (mut totals, io) = (vm_totals(observed, id), observed.storage.path().vm(id));
@@ -424,6 +425,7 @@ impl Recorder {
                 latencies: io.measured.each_ref().map(|way| way.latencies.compact()),
                 cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
                 copied_bytes: io.copied_bytes,
+                pending_ns,
             }),
         };
         VmResult::new(parts, &figures)

@@ -318,7 +318,12 @@ impl Members<'_> {
             let all = self.replications.iter().flat_map(|one| self.of(one));
             Histogram::merged(all.filter_map(|vm| Some(&vm.io.as_ref()?.latencies[way])))
         });
-        let all = self.io(|io| &io.all, &Histogram::merged(latencies.iter()));
+        let both = Histogram::merged(latencies.iter());
+        let every = self.replications.iter().flat_map(|one| self.of(one));
+        let pending_ns = every.filter_map(|vm| Some(vm.io.as_ref()?.pending_ns)).max();
+        let longest_ns = both.max().max(pending_ns.unwrap_or_default());
+        report.io_longest_s = (!both.is_empty() || longest_ns > 0).then(|| longest_ns as f64 / 1e9);
+        let all = self.io(|io| &io.all, &both);
         let ios = self.io_total(|io| &io.all, |_, sums| sums.count as f64);
         report.io_latency_ms = Some(all.latency_ms);
         report.io_mb_per_s = Some(all.mb_per_s);

@@ -202,6 +202,9 @@ macro_rules! vm_metrics {
                 /// significant digits (HDR histogram). Means, smallest and largest values are exact.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub io_latency_ms: Option<LatencyReport> = "I/O latency";
+                /// The longest time that an I/O took, or had waited at the end of the run. Of all VMs and replications.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub io_longest_s: Option<f64> = "Longest I/O", "s";
                 /// Payload of completed I/Os.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub io_mb_per_s: Option<f64> = "I/O bandwidth", "MB/s", Total;
@@ -354,6 +357,8 @@ pub struct IoResult {
     pub cpu_cycles: f64,
     /// Bytes of what it copies, if it does: all that its virtual disks have in use.
     pub copied_bytes: Option<u64>,
+    /// For how long the oldest I/O had been outstanding at the end, in nanoseconds.
+    pub pending_ns: u64,
 }
 
 /// Some I/Os of a VM that came back.

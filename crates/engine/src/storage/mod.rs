@@ -551,6 +551,21 @@ impl Storage {
         self.path.host_of_controller(controller)
     }
 
+    /// For how long the oldest I/O of each VM has been outstanding.
+    pub fn pending_ns(&self, vms: usize, now: Nanos) -> Table<VmId, Nanos> {
+        let requests = &self.shared.requests;
+        let mut oldest: Table<VmId, Nanos> = (0..vms).map(|_| 0).collect();
+        for id in requests.of_guests() {
+            let io = &requests[id];
+            // what its worker has not issued yet, or that came back
+            if !matches!(io.step, Step::Issue | Step::Heard) {
+                let age = &mut oldest[self.path.vdisk(io.vdisk).vm];
+                *age = (*age).max(now.saturating_sub(io.issued));
+            }
+        }
+        oldest
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -42,10 +42,13 @@ pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
     };
     let mut answer = found.answer();
     answer.unplaced = happened::unplaced(point);
-    if !answer.unplaced.is_empty() {
-        answer.more.insert(0, std::mem::take(&mut answer.text));
-        answer.text = answer.unplaced.join(" ");
-        answer.tone = Tone::Bad;
+    for gravest in [happened::losses(point), answer.unplaced.clone()] {
+        if !gravest.is_empty() {
+            answer
+                .more
+                .insert(0, std::mem::replace(&mut answer.text, gravest.join(" ")));
+            answer.tone = Tone::Bad;
+        }
     }
     Judgement {
         full_station: found.full_station().map(|(station, _)| station.to_owned()),
@@ -93,7 +96,7 @@ impl<'p> Found<'p> {
             .into_iter()
             .chain(late)
             .chain(happened::around_failures(self.point, self.first))
-            .chain(happened::losses(self.point))
+            .chain(happened::suspended(self.point))
             .collect();
         if marked.iter().any(|name| self.point.vms[*name].down_s > 0.0) {
             return self.outage(&marked, happened);

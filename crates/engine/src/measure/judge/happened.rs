@@ -174,20 +174,26 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
     told
 }
 
-/// Lost data and suspended I/O, which no figure of a VM shows.
+/// Lost data.
 pub fn losses(point: &PointReport) -> Vec<String> {
+    let lost = point.pools.iter().filter(|(_, pool)| pool.lost_gib > 0.0);
+    lost.map(|(name, pool)| format!("{name} lost {} GiB of data.", number(pool.lost_gib)))
+        .collect()
+}
+
+/// I/O that was suspended at the end.
+pub fn suspended(point: &PointReport) -> Vec<String> {
     let mut told = Vec::new();
     for (name, pool) in &point.pools {
-        if pool.lost_gib > 0.0 {
-            told.push(format!("{name} lost {} GiB of data.", number(pool.lost_gib)));
-        }
         let ios = pool.suspended_ios.round();
         if ios > 0.0 {
             let wait = if ios == 1.0 { "waits" } else { "wait" };
-            told.push(format!(
-                "At the end, {} to {name} still {wait}: too few replicas or fragments are available.",
-                count(ios as usize, "I/O")
-            ));
+            let why = match pool.incidents.last().is_some_and(|last| last.stands_still) {
+                true => "its metadata servers have no majority",
+                false => "too few replicas or fragments are available",
+            };
+            let ios = count(ios as usize, "I/O");
+            told.push(format!("At the end, {ios} to {name} still {wait}: {why}."));
         }
     }
     told

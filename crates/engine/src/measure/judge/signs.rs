@@ -10,6 +10,9 @@ use crate::ordered::sort_by;
 /// Weight of a second that a VM was down: more than any figure.
 const DOWN: f64 = 1_000.0;
 
+/// An I/O of a generator without a rate is stuck from this multiple of the p99 on, which its depth decides.
+const CHOSEN: f64 = 10.0;
+
 /// What is wrong with a VM that does this, or with the mean VM of a group, the worst first.
 pub fn signs(vm: &VmReport, task: &Task) -> Vec<Sign> {
     let mut found = Vec::new();
@@ -45,6 +48,15 @@ pub fn signs(vm: &VmReport, task: &Task) -> Vec<Sign> {
     if let Some(latency_ms) = latency_ms.filter(|_| !task.cycle.chooses_latency()) {
         let text = format!("its I/Os take {} ms on average", number(latency_ms));
         found.extend(beyond(&bands::IO_LATENCY, latency_ms, text));
+    }
+    let p99_ms = vm.io_latency_ms.as_ref().and_then(|latency| latency.p99);
+    let chosen_s = match task.cycle.chooses_latency() {
+        true => CHOSEN * p99_ms.unwrap_or_default() / 1e3,
+        false => 0.0,
+    };
+    if let Some(longest_s) = vm.io_longest_s.filter(|&longest_s| longest_s > chosen_s) {
+        let text = format!("an I/O took {} s", number(longest_s));
+        found.extend(beyond(&bands::IO_LONGEST, longest_s, text));
     }
     if let (Some(p50), Some(p99)) = (vm.response_ms.p50, vm.response_ms.p99)
         && p50 > 0.0
