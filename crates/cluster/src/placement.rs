@@ -4,10 +4,11 @@
 //! vCPUs per logical CPU. `count: 0` removes a host but keeps the host's keys, so the cluster of its VMs is known.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use crate::names::member_number;
 use crate::spec::host::HostGroup;
+use crate::spec::placement_rule::{PlacementRule, RuleKind};
 use crate::spec::pool::StoragePool;
 use crate::spec::scenario::Scenario;
 use crate::spec::vm::{End, VmGroup};
@@ -169,17 +170,19 @@ impl Room {
         }
     }
 
-    /// Rank of this host for a VM; the lowest is best. First come hosts with at least as many logical CPUs as the VM
-    /// has vCPUs. Of these, hosts with memory for it come first, by vCPUs per logical CPU, then the others, by memory.
-    /// In units of 2^-32, so that equal ratios compare equal on every computer.
-    fn rank(&self, vm: &VmGroup) -> (bool, bool, u128) {
+    /// Rank of this host for a VM that breaks so many must and should rules here; the lowest is best. First come hosts
+    /// where it breaks no must rule, then those with at least as many logical CPUs as the VM has vCPUs, then those with
+    /// memory for it, then those where it breaks no should rule. They are in order of vCPUs per logical CPU, those
+    /// without memory in order of memory. In units of 2^-32, so that equal ratios compare equal on every computer.
+    fn rank(&self, vm: &VmGroup, [must, should]: [usize; 2]) -> (usize, bool, bool, usize, u128) {
         let is_wider = u64::from(vm.vcpus) > self.logical_cpus;
         let taken = self.taken + u128::from(vm.memory.bytes());
-        if taken <= self.memory {
-            (is_wider, false, u128::from((self.vcpus << 32) / self.logical_cpus))
-        } else {
-            (is_wider, true, (taken << 32) / self.memory)
-        }
+        let is_full = taken > self.memory;
+        let ratio = match is_full {
+            false => u128::from((self.vcpus << 32) / self.logical_cpus),
+            true => (taken << 32) / self.memory,
+        };
+        (must, is_wider, is_full, should, ratio)
     }
 
     fn take(&mut self, vm: &VmGroup) {
@@ -188,31 +191,69 @@ impl Room {
     }
 }
 
+/// A placement rule, and the hosts that its VMs are on.
+struct Kept<'r> {
+    rule: &'r PlacementRule,
+    on: BTreeSet<usize>,
+}
+
+impl Kept<'_> {
+    /// Whether one more of its VMs keeps it on a host, which is of the group `of`.
+    fn allows(&self, host: usize, of: &str) -> bool {
+        let is_named = || self.rule.hosts.iter().any(|group| group == of);
+        match self.rule.kind {
+            RuleKind::RunOn => is_named(),
+            RuleKind::NotOn => !is_named(),
+            RuleKind::KeepApart => !self.on.contains(&host),
+            RuleKind::KeepTogether => self.on.is_empty() || self.on.contains(&host),
+        }
+    }
+}
+
+/// Must and should rules that one more VM breaks on a host, of those that it is in.
+fn broken(rules: &[Kept], own: &[usize], host: usize, of: &str) -> [usize; 2] {
+    let mut broken = [0; 2];
+    for kept in own.iter().map(|&rule| &rules[rule]) {
+        broken[usize::from(!kept.rule.mandatory)] += usize::from(!kept.allows(host, of));
+    }
+    broken
+}
+
 /// See [`Scenario::placement`].
 pub(crate) fn place(
     hosts: &BTreeMap<String, HostGroup>,
     vms: &BTreeMap<String, VmGroup>,
     workloads: &BTreeMap<String, Workload>,
     pools: &BTreeMap<String, StoragePool>,
+    rules: &[PlacementRule],
 ) -> Option<Vec<usize>> {
     let mut first_of = BTreeMap::new();
-    let mut rooms = Vec::new();
+    let (mut rooms, mut group_of) = (Vec::new(), Vec::new());
     for (name, group) in hosts {
         first_of.insert(name.as_str(), rooms.len());
         rooms.extend((0..group.count).map(|_| Room::of(group)));
+        group_of.resize(rooms.len(), name.as_str());
     }
     let mut machines = 0;
     let mut groups = Vec::new();
-    for vm in vms.values() {
-        groups.push((machines, vm, Place::of(hosts, Some, vm)));
+    for (name, vm) in vms {
+        groups.push((machines, name, vm, Place::of(hosts, Some, vm)));
         machines += vm.count as usize;
     }
-    let is_bound = |(_, _, place): &&(usize, &VmGroup, Place)| matches!(place, Place::Hosts(..));
+    let is_bound = |(_, _, _, place): &&(usize, &String, &VmGroup, Place)| matches!(place, Place::Hosts(..));
     let bound = groups.iter().filter(is_bound);
     let free = groups.iter().filter(|group| !is_bound(group));
     let mut placed = vec![0; machines];
-    for &(first, vm, place) in bound.chain(free).filter(|(_, vm, _)| vm.count > 0) {
+    let kept = |rule| Kept {
+        rule,
+        on: BTreeSet::new(),
+    };
+    let mut rules: Vec<Kept> = rules.iter().map(kept).collect();
+    for &(first, name, vm, place) in bound.chain(free).filter(|(_, _, vm, _)| vm.count > 0) {
         let mut open = BinaryHeap::new();
+        let is_own = |rule: &usize| rules[*rule].rule.vms.contains(name);
+        let own: Vec<usize> = (0..rules.len()).filter(is_own).collect();
+        let moves_on = own.iter().any(|&rule| !rules[rule].rule.kind.names_hosts());
         let on = pools_of(vm, workloads.get(&vm.workload), |name| pools.get(name));
         for (name, number) in place.groups(hosts, Some, &on) {
             let group = &hosts[name];
@@ -224,12 +265,20 @@ pub(crate) fn place(
                 Some(number) => first + number as usize - 1..first + number as usize,
                 None => first..first + group.count as usize,
             };
-            open.extend(range.map(|host| Reverse((rooms[host].rank(vm), host))));
+            open.extend(range.map(|host| Reverse((rooms[host].rank(vm, broken(&rules, &own, host, name)), host))));
         }
         for machine in &mut placed[first..first + vm.count as usize] {
             let Reverse((_, host)) = open.pop()?;
             rooms[host].take(vm);
-            open.push(Reverse((rooms[host].rank(vm), host)));
+            own.iter().for_each(|&rule| _ = rules[rule].on.insert(host));
+            let ranked = |host: usize| {
+                let broken = broken(&rules, &own, host, group_of[host]);
+                Reverse((rooms[host].rank(vm, broken), host))
+            };
+            open.push(ranked(host));
+            if moves_on {
+                open = open.iter().map(|&Reverse((_, host))| ranked(host)).collect();
+            }
             *machine = host;
         }
     }
@@ -244,9 +293,10 @@ impl Scenario {
     /// deployment of its storage allows. It must fit the host (vCPUs, memory, affinity), and hosts with enough logical
     /// CPUs come first. Of these it goes to a host with memory left beside configured VMs and the hypervisor: the one
     /// with the fewest vCPUs per logical CPU so far. If none has memory left, it goes where memory is least
-    /// overcommitted. Of equals, the first. A validated scenario always has a placement. A scenario changed since can
+    /// overcommitted. Of equals, the first. Where its keys allow several hosts, it keeps must rules before all else, and
+    /// should rules among hosts that have memory left. A validated scenario always has a placement. A scenario changed since can
     /// get `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
-        place(&self.hosts, &self.vms, &self.workloads, &self.storage)
+        place(&self.hosts, &self.vms, &self.workloads, &self.storage, &self.rules)
     }
 }

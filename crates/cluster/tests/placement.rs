@@ -43,6 +43,47 @@ fn on(hosts: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
+fn vms_without_a_host_begin_where_they_keep_rules() {
+    let rule = |kind: &str, hosts: &[&str], mandatory: bool| json!({"name": kind, "kind": kind, "vms": ["v"], "hosts": hosts, "mandatory": mandatory});
+    let cases = [
+        (4, rule("not-on", &["a1"], true), vec![0, 4]),
+        (4, rule("run-on", &["a1"], true), vec![4, 0]),
+        (4, rule("run-on", &["a1"], false), vec![4, 0]),
+        // 16 of them do not fit the memory of one host: a should rule gives way
+        (16, rule("run-on", &["a1"], false), vec![10, 6]),
+        (16, rule("run-on", &["a1"], true), vec![16, 0]),
+        (
+            2,
+            json!({"name": "apart", "kind": "keep-apart", "vms": ["v", "w"]}),
+            vec![1, 1],
+        ),
+        (
+            4,
+            json!({"name": "together", "kind": "keep-together", "vms": ["v"]}),
+            vec![4, 0],
+        ),
+    ];
+    for (count, rule, expected) in cases {
+        let mut scenario = two_clusters(json!({
+            "v": vm("6 GiB", json!({"count": count, "cluster": "a"})),
+            // on the other host, or on the same
+            "w": vm("1 GiB", json!({"count": 0, "cluster": "a"})),
+        }));
+        scenario["rules"] = json!([rule]);
+        let hosts = placed(&scenario);
+        let on = |host: &str| hosts.values().filter(|at| *at == host).count();
+        assert_eq!(vec![on("a1"), on("a2")], expected, "{rule}");
+    }
+    // of VMs that are bound, others keep away
+    let mut scenario = two_clusters(json!({
+        "a": vm("1 GiB", json!({"host": "a1"})), "b": vm("1 GiB", json!({"cluster": "a"})),
+        "c": vm("1 GiB", json!({"host": "a2", "vcpus": 4})),
+    }));
+    scenario["rules"] = json!([{"name": "r", "kind": "keep-apart", "vms": ["a", "b"], "mandatory": true}]);
+    assert_eq!(placed(&scenario)["b"], "a2");
+}
+
+#[test]
 fn a_vm_without_a_host_stays_in_its_cluster() {
     let scenario = two_clusters(json!({
         "free": vm("1 GiB", json!({"count": 3})),

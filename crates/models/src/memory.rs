@@ -155,7 +155,7 @@ impl MemorySystem {
 }
 
 /// Puts `bytes` into the memory of `home` as far as there is room, and the rest where most is free. Returns the bytes
-/// on each node and takes them from `free`; what fits nowhere is on `home` all the same.
+/// on each node and takes them from `free`. What fits nowhere is spread like the rest, or on `home` if nothing fits.
 pub fn allocate(bytes: u64, home: usize, free: &mut [u64]) -> Vec<u64> {
     let mut placed = vec![0; free.len()];
     let mut left = bytes;
@@ -168,6 +168,15 @@ pub fn allocate(bytes: u64, home: usize, free: &mut [u64]) -> Vec<u64> {
         node = (0..free.len())
             .max_by_key(|&node| (free[node], std::cmp::Reverse(node)))
             .unwrap_or(home);
+    }
+    let there = bytes - left;
+    let rest = left;
+    for here in &mut placed {
+        let more = (u128::from(rest) * u128::from(*here))
+            .checked_div(there.into())
+            .unwrap_or(0) as u64;
+        *here += more;
+        left -= more;
     }
     placed[home] += left;
     placed
@@ -299,6 +308,8 @@ mod tests {
         let mut free = [100, 300, 200];
         assert_eq!(allocate(150, 0, &mut free), [100, 50, 0]);
         assert_eq!(free, [0, 250, 200]);
-        assert_eq!(allocate(600, 0, &mut free), [150, 250, 200]);
+        // what is too much is nowhere more local than the rest
+        assert_eq!(allocate(900, 0, &mut free), [0, 500, 400]);
+        assert_eq!(allocate(60, 0, &mut free), [60, 0, 0]);
     }
 }

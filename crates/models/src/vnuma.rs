@@ -84,8 +84,9 @@ impl Topology {
         self.vpds.len() == 1 && self.ppds.len() > 1
     }
 
-    /// Home node of each client at power-on, where the nodes have `load`, in cores, without this VM.
-    pub fn homes(&self, host: &HostGroup, vm: &VmGroup, load: impl FnMut(usize) -> f64) -> Vec<usize> {
+    /// Home node of each client at power-on, where the nodes have `load`, in cores, without this VM. The vCPUs of a VM
+    /// with affinity touch its memory on the nodes of its CPUs.
+    pub fn homes(&self, host: &HostGroup, vm: &VmGroup, mut load: impl FnMut(usize) -> f64) -> Vec<usize> {
         if let Some(bound) = &self.bound_homes {
             return bound.clone();
         }
@@ -93,6 +94,16 @@ impl Topology {
         // Footprint VMs" (2022), has two clients of 6 vCPUs and 192 GB on two nodes of 20 cores and 256 GB.
         let fits = vm.memory.bytes() <= usable_bytes(host);
         let together = if fits { self.nodes.room } else { 0 };
+        let cpus_per_node = host.cores_per_node() * host.threads_per_core;
+        let bound: Option<BTreeSet<u32>> =
+            (vm.affinity_cpus()).map(|cpus| cpus.iter().map(|cpu| cpu / cpus_per_node).collect());
+        let load = |node: usize| {
+            let load = load(node);
+            match bound.as_ref().is_some_and(|nodes| !nodes.contains(&(node as u32))) {
+                true => f64::INFINITY,
+                false => load,
+            }
+        };
         numa::home_nodes(&self.ppds, together as usize, self.nodes.count as usize, load)
     }
 

@@ -273,6 +273,26 @@ fn settings(bits: u32, vcpus: u32) -> NumaOptions {
     }
 }
 
+/// Memory is where the CPUs are that a VM is pinned to, however busy their nodes.
+#[test]
+fn a_pinned_vm_is_at_home_on_the_nodes_of_its_cpus() {
+    let scenario = scenario("esxi-7.0", 1, 1, 1, 1);
+    let (mut host, mut vm) = (scenario.hosts["esx"].clone(), scenario.vms["vm"].clone());
+    (host.sockets, host.cores_per_socket, host.threads_per_core) = (4, 8, 2);
+    for (affinity, vcpus, homes) in [
+        ("16-31", 2, vec![1]),
+        ("63", 1, vec![3]),
+        ("0-15", 2, vec![0]),
+        ("32-63", 16, vec![2, 3]),
+        ("16-31", 16, vec![1, 1]),
+    ] {
+        (vm.affinity, vm.vcpus) = (Some(affinity.to_owned()), vcpus);
+        let topology = topology(&host, &vm);
+        let load = |node: usize| if node == 1 || node == 3 { 3.0 } else { 1.0 };
+        assert_eq!(topology.homes(&host, &vm, load), homes, "{affinity}: {topology:?}");
+    }
+}
+
 /// Every vCPU count and the sockets it can have.
 fn shapes() -> impl Iterator<Item = (u32, u32)> {
     let sockets = |vcpus: u32| (1..=vcpus).filter(move |cores| vcpus.is_multiple_of(*cores));

@@ -6,7 +6,6 @@ use super::option::changed;
 use super::sections::{Sections, owned, sound};
 use crate::mistake::{Issue, show};
 use crate::names::members;
-use crate::placement::place;
 use crate::spec::host::HostGroup;
 use crate::spec::vm::{Shares, VmGroup};
 
@@ -53,7 +52,7 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
         return;
     }
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
-    let Some(placed) = place(&hosts, &vms, &owned(&sections.workloads), &owned(&sections.storage)) else {
+    let Some(placed) = sections.placed(&hosts, &vms) else {
         return;
     };
     let names = members(&hosts, |host| host.count);

@@ -4,7 +4,6 @@
 use super::sections::{Sections, owned, sound};
 use crate::drives::misspelt_drive;
 use crate::mistake::{Issue, show_text};
-use crate::placement::place;
 use crate::spec::array::Raid;
 use crate::spec::array::{ArrayCache, DiskKind};
 use crate::spec::device::Device;
@@ -164,7 +163,7 @@ pub(super) fn local(sections: &Sections, found: &mut Vec<Issue>) {
         return;
     }
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
-    let Some(placed) = place(&hosts, &vms, &owned(&sections.workloads), &owned(&sections.storage)) else {
+    let Some(placed) = sections.placed(&hosts, &vms) else {
         return;
     };
     let mut host_of: BTreeMap<&str, usize> = BTreeMap::new();

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::sections::{Sections, owned};
 use crate::mistake::Issue;
 use crate::names::members;
-use crate::placement::place;
 use crate::quantity::Frequency;
 use crate::spec::host::HostGroup;
 use crate::spec::vm::VmGroup;
@@ -13,7 +12,7 @@ use crate::spec::vm::VmGroup;
 /// Checks that CPU reservations fit each host, and that hosts without reservations have none. Everything else is valid.
 pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
-    let Some(placed) = place(&hosts, &vms, &owned(&sections.workloads), &owned(&sections.storage)) else {
+    let Some(placed) = sections.placed(&hosts, &vms) else {
         return;
     };
     let machines = vms

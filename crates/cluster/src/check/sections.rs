@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::mistake::{Issue, nearest, show_text};
-use crate::placement::{Place, pools_of};
+use crate::placement::{Place, place, pools_of};
 use crate::spec::array::StorageArray;
 use crate::spec::cluster::{Cluster, Datastore, PoweredOff};
 use crate::spec::device::Device;
@@ -88,6 +88,16 @@ impl Sections {
     /// True if the schema found no errors.
     pub(super) fn whole(&self) -> bool {
         self.faulty.is_empty() && self.hosts.values().all(Option::is_some) && self.vms.values().all(Option::is_some)
+    }
+
+    /// The host of each VM, by position; `hosts` and `vms` are those without mistakes.
+    pub(super) fn placed(
+        &self,
+        hosts: &BTreeMap<String, HostGroup>,
+        vms: &BTreeMap<String, VmGroup>,
+    ) -> Option<Vec<usize>> {
+        let rules: Vec<PlacementRule> = self.rules.iter().map(|(_, rule)| rule.clone()).collect();
+        place(hosts, vms, &owned(&self.workloads), &owned(&self.storage), &rules)
     }
 
     /// The workload of a VM, if it exists and is readable.
