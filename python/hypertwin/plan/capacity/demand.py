@@ -377,17 +377,20 @@ def _basis(
 ) -> Basis:
     """Return the basis of a sum. `by_hosts` is the share from measurements of hosts.
 
-    A measurement without a duration is a single sample.
+    A mean without a duration is a single sample. A percentile or a peak cannot be one.
     """
     spans = [each.over_s for each in measured if each.over_s is not None]
     over_s = min(spans) if len(spans) == len(measured) else None
-    said = "sample" if over_s is None and of != "cluster" else kind
+    said = "sample" if over_s is None and of != "cluster" and kind == "mean" else kind
     at = max((each.at for each in measured if each.at is not None), default=None)
     counters = sorted({each.counter for each in measured if each.counter is not None})
     aligned = of == "cluster" or said in ("mean", "sample")
     of_whom = {"cluster": "of all VMs together", "vms": "of each VM", "hosts": "of each host"}[of]
     parts = [WORDS[said], of_whom]
-    parts += [f"over {span(over_s)}"] if over_s is not None else []
+    if over_s is not None:
+        parts.append(f"over {span(over_s)}")
+    elif kind != "mean":
+        parts.append("over an unknown time")
     parts += [f"to {at[:10]}" if over_s is not None else f"at {at}"] if at is not None else []
     text = " ".join(parts)
     if of != "cluster":

@@ -450,6 +450,17 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     assert found["memory_active_pct"] == 100 * 32 / 512
 
 
+@pytest.mark.parametrize(("key", "asked", "called"), [("cpu_p95_mhz", "p95", "p95"), ("cpu_peak_mhz", "peak", "peak")])
+def test_a_percentile_or_peak_without_a_period_is_no_single_sample(key, asked, called):
+    vms = {"web": vm(count=16, cluster="a", measured={"cpu_mhz": 500, key: 1000})}
+    found = counted({"esx": host(count=2)}, vms, demand=asked)
+    assert found["cpu_usage_pct"] == 25
+    basis = found["demand"]["cpu"]
+    assert (basis["kind"], basis["over_s"], basis["aligned"]) == (asked, None, False)
+    assert basis["text"] == f"{called} of each VM over an unknown time, added up (upper bound)"
+    assert not any(note.startswith("No ") and "of CPU demand" in note for note in found["notes"])
+
+
 def test_hosts_stand_for_vms_that_were_not_measured():
     hosts = {"esx": host(count=2, measured={"cpu_usage_pct": 40, "memory_usage_pct": 60})}
     found = counted(hosts, {"web": vm(count=8, cluster="a")})
