@@ -249,6 +249,23 @@ def test_a_mix_is_not_worse_than_its_types(tmp_path: Path) -> None:
     assert min(each["hosts"] for each in alone) <= mix["hosts"] <= max(each["hosts"] for each in alone)
 
 
+def test_the_energy_of_a_mix_is_divided_by_type(tmp_path: Path) -> None:
+    scenario = cluster(hosts=4, vms=70, mhz=1_000)
+    watts = {"idle": 120, "full": 500}
+    files = types(
+        tmp_path,
+        a={"host": host(cpu_model=NEW), "watts": watts},
+        b={"host": host(cpu_model=NEW, memory_per_node="384 GiB"), "watts": watts},
+    )
+    mix = refresh(scenario, files, mix=True, twin="off")["candidates"][-1]
+    assert set(mix["energy"]["by_group"]) == set(mix["new_hosts"]) == {"a", "b"}
+    costs = mix["costs"]
+    assert costs["hosts_by_type"] == mix["new_hosts"]
+    for end in ("low", "mid", "high"):
+        parts = [costs["hosts_by_type"][name] * of[end] for name, of in costs["energy_kwh_per_host"].items()]
+        assert sum(parts) == pytest.approx(costs["energy_kwh_per_year"][end])
+
+
 def test_each_number_of_the_document_has_an_origin(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text(
