@@ -188,6 +188,16 @@ def test_a_bad_host_type_is_one_error_with_its_place(tmp_path: Path, keys: Any, 
     assert says in f"{mistake.value} {mistake.allowed} {mistake.hint}"
 
 
+@pytest.mark.parametrize(("name", "says"), [("present", "which stands for present hosts"), ("old", "no host of the")])
+def test_a_host_type_has_no_name_of_present_hosts(tmp_path: Path, name: str, says: str) -> None:
+    files = types(tmp_path, **{name: {"host": host(cpu_model=NEW)}})
+    with pytest.raises(ScenarioError, match=says) as caught:
+        refresh(cluster(), files)
+    (mistake,) = caught.value.mistakes
+    assert (mistake.code, mistake.path, mistake.value) == ("duplicate-name", "name", name)
+    assert "another name" in mistake.hint
+
+
 def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
     scenario = cluster(hosts=5, vms=70)
     alone = refresh(scenario, types(tmp_path, new={"host": host()}))["candidates"][0]["hosts"]
