@@ -85,3 +85,19 @@ def test_a_page_replaces_no_result(cli, results):
     words = ["benchmark", "import", "scenario.yaml", "results", "--group", "db", "--report", "results/1-1-1/vm1.txt"]
     cli(*words, exits=2)
     assert (results / "1-1-1/vm1.txt").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (sysbench().replace("100.00", "100,00"), "a decimal comma: transactions: 1000 (100,00 per sec.)"),
+        (sysbench(threads=0), "0 threads"),
+    ],
+)
+def test_the_reason_for_an_unread_file_is_named(cli, results, tmp_path, text, said):
+    written(tmp_path / "out.txt", text)
+    done = cli("benchmark", "import", "scenario.yaml", "out.txt", "--group", "db", "-o", "run", exits=2)
+    assert done.stderr.startswith(f"error: {said} [bad-source]\n  --> out.txt\n")
+    assert "other-command" not in done.stderr
+    other = cli("simulate", "out.txt", exits=2)
+    assert "output of a load generator, which simulate does not read" in other.stderr

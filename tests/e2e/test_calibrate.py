@@ -203,3 +203,32 @@ def test_a_calibration_of_another_scenario_is_refused(cli, tiny, tmp_path):
     done = cli("simulate", tiny, "--calibration", "c.yaml", exits=2)
     assert done.stderr.startswith("error: workloads.olap.cpu.mean: 5 ms [unknown-path]\n  --> c.yaml\n")
     assert "did you mean workloads.oltp?" in done.stderr
+
+
+def test_a_parameter_that_the_data_do_not_determine_is_not_written(cli, points, tmp_path):
+    """Nothing measured depends on the cost of I/O, because no workload has any."""
+    scenario, measured = points
+    lost, free = "hosts.esx1.overhead.cpu_per_io", ("--free", "workloads.oltp.cpu.mean=2ms..10ms")
+    options = (*RUNS, "--holdout", "4", "--set", "workloads.oltp.delay.mean=7ms", "--format", "json")
+    done = cli("calibrate", scenario, measured, *free, "--free", lost, *options, "--out", "c.yaml", exits=0)
+    result = json.loads(done.stdout)
+    written = yaml.safe_load((tmp_path / "c.yaml").read_text())
+    assert list(written["set"]) == ["workloads.oltp.cpu.mean"]
+    assert written["intervals"][lost] == "unbounded"
+    assert lost not in written["calibrated_on"]
+    assert any(f"do not determine {lost}" in note and "keeps its start value" in note for note in written["notes"])
+    cpu, kept = result["parameters"]
+    assert (cpu["identified"], cpu["kept"], cpu["written"]) == (True, False, True)
+    assert (kept["identified"], kept["kept"], kept["written"]) == (False, True, False)
+    assert kept["value"] == kept["start"]
+    shown = "1 of 2 parameters fitted to 12 values of 4 rows"
+    page = cli("calibrate", scenario, measured, *free, "--free", lost, *options[:-2], exits=0)
+    assert page.stdout.startswith(shown)
+
+    elsewhere = hypertwin.calibrate(
+        *(scenario, measured),
+        **{"free": lost, "duration": 2, "overrides": {lost: "9 us", "workloads.oltp.delay.mean": "7 ms"}},
+    )
+    assert elsewhere.fitted[0].kept
+    assert elsewhere.settings == {lost: "9 us"}, "the scenario itself has another value"
+    assert ": no parameter determined" in elsewhere.calibrated_on

@@ -67,7 +67,7 @@ def test_the_table_has_a_row_for_each_cluster_and_what_it_stands_on(cli, estate)
     assert [row[0] for row in rows] == ["default", "prod", "total"] * 2 + ["default", "prod"]
     assert "41.7 → 62.5" in text
     assert "CPU demand of prod: single sample of each VM, added up." in text
-    assert "default: CPU demand is unknown: nothing was measured" in text
+    assert "default: CPU demand is unknown: no CPU was measured, and workloads have no constant rate" in text
     assert [row[2 if row[0] != "total" else 1] for row in rows[:3]] == ["1", "3", "4"]
     assert rows[4][1] == "memory"
     assert "core counts as" not in text

@@ -68,6 +68,14 @@ def test_without_prices_the_answer_says_so_and_a_condition_fails(cli, here):
     cli(*line, "--fail-on", "unproven", exits=0)
 
 
+@pytest.mark.parametrize("line", [("refresh", "--host-type", "r760.yaml"), ("move", "--to", "proxmox")])
+def test_a_file_without_vms_is_named_with_its_key(cli, here, line):
+    empty = yaml.safe_load((here / "cluster.yaml").read_text()) | {"vms": {}, "rules": []}
+    (here / "empty.yaml").write_text(yaml.safe_dump(empty))
+    done = cli("plan", line[0], "empty.yaml", *line[1:], "--twin", "off", exits=2)
+    assert done.stderr.startswith("error: vms: no VM [out-of-range]\n  --> empty.yaml\n")
+
+
 def test_no_candidate_is_exit_code_one_with_the_reason(cli, here):
     small = yaml.safe_load((here / "r760.yaml").read_text())
     small["host"]["memory_per_node"] = "8 GiB"

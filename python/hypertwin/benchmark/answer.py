@@ -187,7 +187,8 @@ def _calibrate(place: Folder, plan: Plan, progress: LabelledProgress | None) -> 
     found = fitted.fit(plan, scenario, place.path / "calibration.csv", progress)
     place.write(CALIBRATION, calibration_file.render(found.to_dict()))
     place.write_json(
-        "calibration.json", {each.parameter.path: each.parameter.text(each.value) for each in found.fitted}
+        "calibration.json",
+        {each.parameter.path: each.parameter.text(each.value) for each in found.fitted if not each.kept},
     )
 
 

@@ -277,6 +277,11 @@ def _runs(path: Path) -> Iterable[_One]:
 
 
 def _of_run(path: Path, generator: str, run: LoadRun, histogram: Mapping[float, int]) -> _One:
+    if run.unread:
+        hint = "replace the decimal commas of the file with points"
+        outside.Source(path).refuse(f"a decimal comma: {run.unread}", "numbers with a decimal point", hint)
+    if run.threads == 0:
+        outside.Source(path).refuse("0 threads", "a run with at least one thread", "is this a run that failed?")
     figures = {key: run.figures[key] for key in FIGURES if run.figures.get(key, 0) > 0}
     if "throughput_per_s" not in figures:
         hint = "is the run complete, and a test of transactions?"

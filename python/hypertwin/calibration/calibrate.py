@@ -93,6 +93,15 @@ class Fitted:
     identified: bool
     """True if the data can separate the parameter from the others."""
     at_bound: bool
+    kept: bool = False
+    """True if the data do not determine the parameter, and it keeps its start value."""
+    from_scenario: bool = True
+    """True if the start value is that of the scenario, without overrides and bounds."""
+
+    @property
+    def written(self) -> bool:
+        """True if the scenario itself does not have the value, so that a calibration file has to set it."""
+        return not (self.kept and self.from_scenario)
 
     def to_dict(self) -> documents.Parameter:
         """Return the JSON form."""
@@ -108,6 +117,8 @@ class Fitted:
             "low": each.low,
             "high": each.high,
             "at_bound": self.at_bound,
+            "kept": self.kept,
+            "written": self.written,
         }
 
 
@@ -200,8 +211,11 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The fitted values by path, with units, as overrides of the scenario."""
-        return {each.parameter.path: each.parameter.setting(each.value) for each in self.fitted}
+        """The fitted values by path, with units, as overrides of the scenario.
+
+        Parameters that keep the scenario's value are not among them.
+        """
+        return {each.parameter.path: each.parameter.setting(each.value) for each in self.fitted if each.written}
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -213,7 +227,8 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
         """Data of the calibration, in words."""
         rows = {each.row.number for each in self.compared if not each.held_out}
         metrics = dict.fromkeys(each.cell.metric.text for each in self.compared)
-        values = ", ".join(f"{each.parameter.path} = {each.parameter.text(each.value)}" for each in self.fitted)
+        texts = [f"{each.parameter.path} = {each.parameter.text(each.value)}" for each in self.fitted if not each.kept]
+        values = ", ".join(texts) or "no parameter determined"
         previous = own.without(self.previous or "")
         kept = f"; other parameters: {previous}" if previous else ""
         plural = "" if len(rows) == 1 else "s"
@@ -252,13 +267,12 @@ class Calibration(Answer[documents.Calibration], CalibrationFields):
     @property
     def inseparable(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         """Groups of parameters that the data cannot separate, each with an explanatory sentence."""
-        return tuple(
-            (
-                tuple(self.fitted[index].parameter.path for index in direction.members),
-                describe(direction, self.fitted),
-            )
-            for direction in self.fit.free_directions
-        )
+        found = []
+        for each in self.fit.undetermined:
+            there = [replace(one, value=float(value)) for one, value in zip(self.fitted, each.values, strict=True)]
+            paths = tuple(self.fitted[index].parameter.path for index in each.direction.members)
+            found.append((paths, describe(each.direction, there, each.kept)))
+        return tuple(found)
 
     @property
     def notes(self) -> list[str]:
@@ -438,10 +452,10 @@ def calibrate(scenario: Given, asked: Asked) -> Calibration:
         twin = _Twin(base, used, free_parameters, asked.progress)
         try:
             box = least_squares.Box(low, high)
-            fit = least_squares.fit(twin, start, box, data, most_evaluations=asked.evaluations)
+            fit = least_squares.determined(twin, start, box, data, most_evaluations=asked.evaluations)
         except least_squares.NoValueError:
             twin.explain()
-        fitted = _fitted(free_parameters, fit)
+        fitted = _fitted(free_parameters, fit, _given(scenario) if fixed else base)
         held_twin = _Twin(base, held, free_parameters, asked.progress)
         held_out = dict(_held_out(held_twin, held, fitted)) if held else {}
 
@@ -523,14 +537,18 @@ def _is_table(path: Path) -> bool:
         return True
 
 
-def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
-    """Return a sentence on parameters that the data cannot separate, and the combination that matters."""
+def describe(direction: Direction, fitted: Sequence[Fitted], kept: int | None = None) -> str:
+    """Return a sentence on parameters that the data cannot separate, and the combination that matters.
+
+    `kept` is the parameter that keeps its start value, if there is one.
+    """
     members = [fitted[index] for index in direction.members]
     names = [each.parameter.path for each in members]
     if len(members) == 1:
         return (
             f"The data do not determine {names[0]}: near the fitted values a change of it does not change the "
-            "measured figures. Its interval is unbounded. Fix it, or measure where it matters."
+            f"measured figures. {_outcome(members, fitted, kept)} Set it from a data sheet, or measure "
+            "where it matters."
         )
     moves = [
         _move(each, float(direction.change[index])) for index, each in zip(direction.members, members, strict=True)
@@ -538,9 +556,21 @@ def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     return (
         f"The data cannot separate {listed}: only {_combination(direction, members)} matters. For example "
-        f"{' with '.join(moves)} changes no measured figure. Their intervals are unbounded. Fix one of them, or "
-        "measure a figure that depends on one alone."
+        f"{' with '.join(moves)} changes no measured figure. {_outcome(members, fitted, kept)} Set one of them "
+        "from a data sheet, or measure a figure that depends on one alone."
     )
+
+
+def _outcome(members: Sequence[Fitted], fitted: Sequence[Fitted], kept: int | None) -> str:
+    """Return what became of parameters that the data cannot separate."""
+    if kept is None:
+        if len(members) > 1:
+            return "Start values fit the data worse, so all have fitted values. Their intervals are unbounded."
+        return "Its start value fits the data worse, so it has a fitted value. Its interval is unbounded."
+    each = fitted[kept].parameter
+    if len(members) == 1:
+        return f"It keeps its start value, {each.text(each.start)}, and its interval is unbounded."
+    return f"{each.path} keeps its start value, {each.text(each.start)}, and other intervals hold with this value only."
 
 
 def _combination(direction: Direction, members: Sequence[Fitted]) -> str:
@@ -823,8 +853,16 @@ def _data(rows: Sequence[Row], bases: Mapping[int, float], relative: float | Non
     )
 
 
-def _fitted(free: Sequence[Parameter], fit: Fit) -> tuple[Fitted, ...]:
-    lost = {index for direction in fit.free_directions for index in direction.members}
+def _given(scenario: Given) -> Scenario | None:
+    """Return the scenario without overrides, or None if it is not valid without them."""
+    try:
+        return load(scenario)
+    except ScenarioError:
+        return None
+
+
+def _fitted(free: Sequence[Parameter], fit: Fit, given: Scenario | None) -> tuple[Fitted, ...]:
+    lost = fit.kept.union(*(each.members for each in fit.free_directions))
     return tuple(
         Fitted(
             parameter=parameter,
@@ -832,6 +870,8 @@ def _fitted(free: Sequence[Parameter], fit: Fit) -> tuple[Fitted, ...]:
             interval=None if fit.at_bound[index] else fit.intervals[index],
             identified=index not in lost,
             at_bound=fit.at_bound[index],
+            kept=index in fit.kept,
+            from_scenario=given is not None and parameters.is_from(given, parameter),
         )
         for index, parameter in enumerate(free)
     )

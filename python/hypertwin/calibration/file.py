@@ -1,7 +1,7 @@
 """Calibration files: written by `hypertwin calibrate --out`, read by `hypertwin simulate --calibration`.
 
-The format is YAML. `set` has the values, and `calibrated_on` is a statement for reports. Other keys are for human
-readers.
+The format is YAML. `set` has the values, and `calibrated_on` is a statement for reports. Values of the scenario that
+the data do not determine are not in `set`. Other keys are for human readers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def render(found: Mapping[str, Any]) -> str:
     settings, intervals = {}, {}
     for each in found["parameters"]:
         unit = each["unit"]
-        settings[each["path"]] = each["text"] if unit else float(each["text"])
+        if each["written"]:
+            settings[each["path"]] = each["text"] if unit else float(each["text"])
         ends = [f"{end:.6g} {unit}" if unit else float(f"{end:.6g}") for end in each["interval"] or ()]
         intervals[each["path"]] = ends or UNBOUNDED
     content = {
@@ -56,7 +57,7 @@ def read(path: str | Path) -> dict[str, Any]:
     if document.mistakes:
         raise ScenarioError.of(document.mistakes)
     data = document.root.data()
-    if not isinstance(data, dict) or not isinstance(data.get("set"), dict) or not data["set"]:
+    if not isinstance(data, dict) or not isinstance(data.get("set"), dict):
         hint = "hypertwin calibrate SCENARIO MEASUREMENTS.csv --free PATH --out FILE writes one"
         fail("missing-key", "set", "(missing)", "a mapping of paths to values", hint, name)
     for key in data:

@@ -13,13 +13,16 @@ Welch's and Satterthwaite's.
 A direction in which parameters change together without effect is a small singular value of the Jacobian (Belsley, Kuh
 and Welsch, "Regression Diagnostics", chapter 3). A value is small if it is below SMALLEST of the largest, or within the
 noise of the derivative. A value is also small if the interval in that direction is as wide as the bounds.
+
+The search leaves a parameter without effect wherever chance brought it. `determined` therefore returns such a parameter
+to its start value, and fits the others again. If the start value contradicts the data, the parameter remains fitted.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +56,12 @@ LEAST_PART = 0.15
 
 TOLERANCE = 5e-4
 """Search ends when a step is below this share of the bounds, or improves the sum of squares by less."""
+
+WORSE = 0.95
+"""Confidence with which a fit must be worse than another to contradict the data."""
+
+MATERIAL = 0.01
+"""Rise of the root mean square of the residuals, in units of the error, below which two fits are equally good."""
 
 EXACT = 1e-9
 """Residuals below this are rounding errors, in units of the measurement's error."""
@@ -122,6 +131,17 @@ class Direction:
 
 
 @dataclass(frozen=True)
+class Undetermined:
+    """Direction without effect that a fit found, and what became of it."""
+
+    direction: Direction
+    values: Array
+    """Values of all parameters at which the direction was found."""
+    kept: int | None
+    """Parameter that keeps its start value for it, or None if the start values of all members contradict the data."""
+
+
+@dataclass(frozen=True)
 class Fit:
     """Fitted parameters, and their confidence."""
 
@@ -151,6 +171,15 @@ class Fit:
     converged: bool
     evaluations: int
     degrees_of_freedom: int
+    squares: float
+    """Sum of the squared residuals, in units of the error."""
+    undetermined: tuple[Undetermined, ...] = ()
+    """Directions without effect that `determined` found."""
+
+    @property
+    def kept(self) -> frozenset[int]:
+        """Parameters that keep their start values."""
+        return frozenset(each.kept for each in self.undetermined if each.kept is not None)
 
 
 class NoValueError(Exception):
@@ -171,6 +200,87 @@ def fit(function: Function, start: Array, box: Box, data: Data, *, most_evaluati
     search = _Search(function, box, data, most_evaluations)
     place, converged = search.run(np.clip(search.to_place(start), 0.0, 1.0))
     return _judged(search, place, search.place_of_start, converged)
+
+
+def determined(function: Function, start: Array, box: Box, data: Data, *, most_evaluations: int = 200) -> Fit:
+    """Fit the parameters that the data determine. The others keep their start values.
+
+    One parameter after another is kept, the least determined one first, until the data determine the rest. A parameter
+    without effect near the fitted values can have one at its start value. If that fit is worse, the parameter stays
+    fitted. Raises the errors of `fit`.
+    """
+    found = first = fit(function, start, box, data, most_evaluations=most_evaluations)
+    free, evaluations = list(range(start.size)), first.evaluations
+    contradicted: set[int] = set()
+    undetermined: list[Undetermined] = []
+    while direction := next((each for each in found.free_directions if set(each.members) - contradicted), None):
+        # of equally undetermined parameters, the last named one
+        candidates = sorted(set(direction.members) - contradicted)
+        dropped = max(candidates, key=lambda index: (round(abs(float(direction.change[index])), 1), index))
+        rest = [index for index in free if index != dropped]
+        most = max(1, most_evaluations - evaluations)
+        tried = _refitted(function, start, box, data, rest, found.values, most)
+        evaluations += tried.evaluations if tried else 1
+        if tried is None or _contradicts(tried, found, data):
+            contradicted.add(dropped)
+            continue
+        undetermined.append(Undetermined(direction, found.values, dropped))
+        free, found = rest, tried
+    undetermined += [Undetermined(direction, found.values, None) for direction in found.free_directions]
+    return replace(found, at_start=first.at_start, evaluations=evaluations, undetermined=tuple(undetermined))
+
+
+def _refitted(
+    function: Function, start: Array, box: Box, data: Data, free: Sequence[int], place: Array, most: int
+) -> Fit | None:
+    """Return the fit of the free parameters from `place`, with the others at their start values.
+
+    It is None if the function has no value there.
+    """
+    chosen = list(free)
+
+    def within(places: Sequence[Array]) -> Sequence[Array | None]:
+        return function([_filled(start, free, each) for each in places])
+
+    try:
+        found = fit(within, place[chosen], Box(box.low[chosen], box.high[chosen]), data, most_evaluations=most)
+    except NoValueError:
+        return None
+    return _of_all(found, free, start)
+
+
+def _filled(start: Array, free: Sequence[int], values: Array) -> Array:
+    result = start.astype(np.float64)
+    result[list(free)] = values
+    return result
+
+
+def _of_all(found: Fit, free: Sequence[int], start: Array) -> Fit:
+    """Return a fit of the free parameters as one of all, in which the others have their start values."""
+    places = {index: place for place, index in enumerate(free)}
+    everything = range(start.size)
+    return replace(
+        found,
+        values=_filled(start, free, found.values),
+        intervals=tuple(found.intervals[places[index]] if index in places else None for index in everything),
+        at_bound=tuple(index in places and found.at_bound[places[index]] for index in everything),
+        free_directions=tuple(
+            Direction(_filled(np.zeros(start.size), free, each.change), tuple(free[member] for member in each.members))
+            for each in found.free_directions
+        ),
+        correlations=tuple((free[first], free[second], value) for first, second, value in found.correlations),
+    )
+
+
+def _contradicts(tried: Fit, found: Fit, data: Data) -> bool:
+    """True if the first fit is worse than the second by more than the errors explain (F test of one parameter)."""
+    rise = math.sqrt(tried.squares / data.measured.size) - math.sqrt(found.squares / data.measured.size)
+    freedom = max(found.degrees_of_freedom, 1)
+    variance = found.squares / freedom
+    if data.known:
+        variance = max(variance, 1.0) if found.errors_explain is False else 1.0
+    allowed = float(stats.f.ppf(WORSE, 1, freedom)) * variance
+    return rise > MATERIAL and tried.squares - found.squares > allowed
 
 
 class _Search:
@@ -250,6 +360,8 @@ class _Search:
         self.place_of_start = start
         if self.evaluate([start])[0] is None:
             raise NoValueError
+        if not start.size:
+            return start, True
         try:
             # where no parameter has any effect, SciPy divides by slopes of 0
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -274,7 +386,7 @@ class _Search:
         (values,) = self.evaluate([place])
         if values is None:
             raise NoValueError
-        return values, self.slopes(place)
+        return values, self.slopes(place) if place.size else np.empty((*values.shape, 0))
 
 
 def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit:
@@ -292,7 +404,8 @@ def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit
         [
             value > SMALLEST * singular[0] and value > 0 and _stands_out(per_coordinate @ direction)
             for value, direction in zip(singular, directions, strict=True)
-        ]
+        ],
+        dtype=bool,
     )
     errors = _Errors.of(residuals, chance, int(has_effect.sum()), data.known)
     # so weak an effect that its interval would be as wide as the bounds
@@ -307,7 +420,7 @@ def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit
     kept = directions[has_effect]
     # from measured values to estimates, within the directions that the data determine
     inverse = kept.T @ np.diag(1 / singular[has_effect]) @ cells_moved[:, has_effect].T
-    least = SMALLEST * float(singular[0])
+    least = SMALLEST * float(singular.max(initial=0.0))
     free = [
         _simplest(direction, search.to_value(place), box, per_coordinate, least)
         for direction in _free_directions(directions[~has_effect])
@@ -355,6 +468,7 @@ def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit
         converged=converged,
         evaluations=len(search.seen),
         degrees_of_freedom=data.measured.size - rank,
+        squares=float(np.sum(residuals**2)),
     )
 
 

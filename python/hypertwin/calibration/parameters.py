@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from hypertwin import _core, language, naming
-from hypertwin.errors import Argument, fail
+from hypertwin.errors import Argument, ScenarioError, fail
 from hypertwin.scenario import Scenario
 
 FACTOR = 5.0
@@ -64,6 +64,15 @@ def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
             fail("duplicate-key", parameter.path, item, "each path once", "give it once", Argument("free", item))
         found[parameter.path] = parameter
     return tuple(found.values())
+
+
+def is_from(scenario: Scenario, parameter: Parameter) -> bool:
+    """Return True if the scenario has the start value of the parameter."""
+    try:
+        value = _value_at(parameter.path, scenario, "")
+    except ScenarioError:
+        return False
+    return _split(str(value)) == (parameter.start, parameter.unit)
 
 
 def _parse(item: str, scenario: Scenario) -> Parameter:

@@ -27,6 +27,10 @@ class Typed:
         """Return the option for an argument of a function, as typed."""
         return self.flags.get(name, f"--{name.replace('_', '-')}")
 
+    def knows(self, name: str) -> bool:
+        """True if the command has an argument of this name. Other names are keys of files."""
+        return name in self.values or name in self.flags
+
     def has_option(self, name: str) -> bool:
         """True if an argument of a function has an option."""
         return name in self.values and self.flag(name).startswith("--")
@@ -95,7 +99,7 @@ def _with_option(mistake: Mistake, typed: Typed) -> Mistake:
     file, path = mistake.file, mistake.path
     if isinstance(file, Argument):
         file = file.replace(file.name, typed.flag(file.name), 1)
-    elif not file and path.isidentifier():
+    elif not file and path.isidentifier() and typed.knows(path):
         flag = typed.flag(path)
         file, path = (flag, "") if flag.startswith("--") else ("", flag)
     elif not file.startswith("--"):

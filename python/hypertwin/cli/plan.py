@@ -274,7 +274,7 @@ def _one(plan: Callable[..., planning.Planned], given: Scenario, asked: Options,
     document = found.document
     pasted = document["commands"].get(tool, "") if tool else ""
     if shown.out is not None and found.moved is None:
-        streams.warn(f"{shown.out} was not written: no plan found")
+        streams.warn(f"{shown.out} was not written: {placement.unwritten(document)}")
     elif found.moved is not None:
         output.write_file(output.file_of(shown.out), found.moved)
     if str(shown.out) == "-":

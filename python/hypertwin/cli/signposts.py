@@ -36,10 +36,19 @@ def _text(pattern: str) -> Callable[[bytes], bool]:
     return lambda head: found.search(head) is not None
 
 
-def _telemetry(head: bytes) -> bool:
-    from hypertwin.ingest import formats  # as long to import as all else together
+def _telemetry(*names: str) -> Callable[[bytes], bool]:
+    """Return a function that is true for telemetry of these formats, or of any without names."""
 
-    return any(each.recognises(head) for each in formats.FORMATS)
+    def recognises(head: bytes) -> bool:
+        from hypertwin.ingest import formats  # as long to import as all else together
+
+        found = next((each.name for each in formats.FORMATS if each.recognises(head)), None)
+        return found in names if names else found is not None
+
+    return recognises
+
+
+TELEMETRY_COMMANDS = frozenset({"diagnose", "telemetry", "import"})
 
 
 KINDS = (
@@ -73,7 +82,19 @@ KINDS = (
         SCENARIO_COMMANDS,
         "hypertwin simulate {file}, hypertwin capacity {file}, or hypertwin diagnose --cluster {file}",
     ),
-    Kind("telemetry", _telemetry, frozenset({"diagnose", "telemetry", "import"}), "hypertwin diagnose {file}"),
+    Kind(
+        "results of a storage benchmark",
+        _telemetry("fio", "HCIBench results", "Vdbench"),
+        TELEMETRY_COMMANDS | {"benchmark", "calibrate"},
+        "hypertwin diagnose {file}",
+    ),
+    Kind(
+        "output of a load generator",
+        _telemetry("sysbench", "pgbench", "HammerDB"),
+        TELEMETRY_COMMANDS | {"benchmark"},
+        "hypertwin diagnose {file}",
+    ),
+    Kind("telemetry", _telemetry(), TELEMETRY_COMMANDS, "hypertwin diagnose {file}"),
 )
 """Kinds of files, in the order in which they are tried."""
 

@@ -1,7 +1,7 @@
 """Inputs that change which candidate is cheapest, and their values at which it does.
 
 Costs are linear in every price. With several presets for a licence, they are the minimum of linear functions. Each
-break-even changes one input and keeps all others.
+break-even changes one input in all candidates that depend on it, and keeps all other inputs.
 """
 
 from __future__ import annotations
@@ -162,17 +162,20 @@ class _Pair:
         return sorted(value for value in found if value > 0)
 
     def energy(self) -> Iterator[BreakEven]:
-        """Yield the energy of either candidate at which both cost the same."""
+        """Yield the energy of one host of each type at which both cost the same.
+
+        The energy changes by the same factor in both candidates, if both have hosts of the type.
+        """
         gap = self.gap()
-        for name, sign in ((self.first, 1), (self.other, -1)):
-            costs = self.of[name]
-            known = costs["energy_kwh_per_year"]
-            cost = math.fsum(line["discounted"] or 0.0 for line in costs["lines"] if line["kind"] == "power")
-            if known and known["mid"] > 0 and cost > 0:
-                found = known["mid"] * (1 + sign * gap / cost)
-                if found > 0:
-                    inside = known["low"] <= found <= known["high"]
-                    yield self.row(f"Energy of {name}", "kWh/year", known["mid"], found, in_range=inside)
+        for name in dict.fromkeys(type_ for costs in self.of.values() for type_ in costs["energy_kwh_per_host"]):
+            change = _cost_of_energy(self.of[self.other], name) - _cost_of_energy(self.of[self.first], name)
+            if abs(change) <= self.negligible:
+                continue
+            known = next(of[name] for costs in self.of.values() if name in (of := costs["energy_kwh_per_host"]))
+            found = known["mid"] * (1 - gap / change)
+            if found > 0:
+                inside = known["low"] <= found <= known["high"]
+                yield self.row(f"Energy of host {name}", "kWh/host/year", known["mid"], found, in_range=inside)
 
     def years(self) -> Iterator[BreakEven]:
         """Yield the number of years, nearest to the present one, that makes the other candidate cheaper."""
@@ -196,14 +199,39 @@ class _Pair:
             yield self.row("Discount rate", "%", 100 * now, 100 * found)
 
     def hosts(self, others: Mapping[str, Mapping[int, Costs]]) -> Iterator[BreakEven]:
-        """Yield the number of hosts of either candidate, nearest to the present one, that changes the ranking."""
-        for name in (self.first, self.other):
+        """Yield the number of hosts of either candidate, nearest to the present one, that changes the ranking.
+
+        Other numbers follow from another speed. If both candidates buy hosts of a type, both numbers change.
+        """
+        for name, beside in ((self.first, self.other), (self.other, self.first)):
             now = self.of[name]["hosts"]
             for count in sorted(others.get(name, {}), key=lambda each: abs(each - now)):
                 changed = {**self.of, name: others[name][count]}
+                if _bought(self.of[name]) & _bought(self.of[beside]):
+                    changed[beside] = self._alike(others.get(beside, {}), beside, more=count > now)
                 if _present(changed[self.other]) < _present(changed[self.first]):
                     yield self.row(f"Number of hosts of {name}", "hosts", now, count, in_range=True)
                     break
+
+    def _alike(self, others: Mapping[int, Costs], name: str, *, more: bool) -> Costs:
+        """Return the costs of a candidate with more hosts, or with fewer, or as it is without such costs."""
+        now = self.of[name]["hosts"]
+        counts = [count for count in others if (count > now if more else count < now)]
+        return others[max(counts) if more else min(counts)] if counts else self.of[name]
+
+
+def _bought(costs: Costs) -> set[str]:
+    """Return the labels of the purchases of hosts."""
+    return {line["label"] for line in costs["lines"] if line["kind"] == "purchase"}
+
+
+def _cost_of_energy(costs: Costs, name: str) -> float:
+    """Return the present value of the energy of all hosts of a type."""
+    whole, of = costs["energy_kwh_per_year"], costs["energy_kwh_per_host"].get(name)
+    if whole is None or of is None or not whole["mid"]:
+        return 0.0
+    cost = math.fsum(line["discounted"] or 0.0 for line in costs["lines"] if line["kind"] == "power")
+    return cost * of["mid"] * costs["hosts_by_type"][name] / whole["mid"]
 
 
 def _all_lines(costs: Costs) -> Iterator[Line]:

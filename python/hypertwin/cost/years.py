@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hypertwin import naming
@@ -58,10 +58,12 @@ def lines(
     failures: int,
     *,
     bought: Collection[str] | None = None,
+    energy_of_types: Mapping[str, tuple[float, float, float]] | None = None,
 ) -> Costs:
     """Return the costs of an estate.
 
     `energy_kwh_per_year` is the energy of all servers without cooling: low, expected and high, or None if unknown.
+    `energy_of_types` divides it by host type. An estate with one type needs no division.
     `failures` is the number of host failures to tolerate. `bought` has the names of host types to purchase, or None
     for all. Raises ScenarioError for a number of years outside 1 to MAX_YEARS.
     """
@@ -82,18 +84,25 @@ def lines(
     found += [_energy_line(made, energy, prices), _rack_line(made, estate, prices)]
     notes += _notes(found, estate, prices)
     amounts = [line["per_year"] for line in found if line["per_year"] is not None]
+    counts = _counts(estate)
+    if energy_of_types is None:
+        energy_of_types = dict.fromkeys(counts, energy) if energy and len(counts) == 1 else {}
     return Costs(
         currency=prices.currency,
         years=years,
         discount_rate_pct=None if prices.discount_rate is None else 100 * prices.discount_rate,
         hosts=estate.host_count,
+        hosts_by_type=counts,
         lines=found,
         alternatives=alternatives,
         unpriced=[line["label"] for line in found if line["total"] is None],
         per_year=[math.fsum(each) for each in zip(*amounts, strict=True)] or [0.0] * years,
         total=_sum(line["total"] for line in found),
         discounted=_sum(line["discounted"] for line in found),
-        energy_kwh_per_year=None if energy is None else Range(low=energy.low, mid=energy.mid, high=energy.high),
+        energy_kwh_per_year=None if energy is None else _range(energy),
+        energy_kwh_per_host={
+            name: _range([each / counts[name] for each in of]) for name, of in energy_of_types.items() if name in counts
+        },
         co2_kg=_co2(energy, prices, years),
         notes=notes,
     )
@@ -154,10 +163,7 @@ class _Lines(NamedTuple):
 
 def _host_lines(made: _Lines, estate: Estate, prices: Prices, bought: Collection[str] | None) -> Iterator[Line]:
     """Yield purchase, support and resale of each host type."""
-    counts: dict[str, int] = {}
-    for hosts in _all_hosts(estate):
-        counts[hosts.name] = counts.get(hosts.name, 0) + hosts.count
-    for name, count in counts.items():
+    for name, count in _counts(estate).items():
         of = prices.hosts.get(name, HostPrices())
         new = bought is None or name in bought
         if new:
@@ -165,6 +171,19 @@ def _host_lines(made: _Lines, estate: Estate, prices: Prices, bought: Collection
         yield made.line(f"Support of host {name}", "support", count, "host", of.support, paid="yearly")
         if new and of.resale:
             yield made.line(f"Resale of host {name}", "other", count, "host", of.resale, paid="at-end", sign=-1)
+
+
+def _counts(estate: Estate) -> dict[str, int]:
+    """Return the number of hosts of each type."""
+    counts: dict[str, int] = {}
+    for hosts in _all_hosts(estate):
+        counts[hosts.name] = counts.get(hosts.name, 0) + hosts.count
+    return counts
+
+
+def _range(of: Sequence[float]) -> Range:
+    low, mid, high = of
+    return Range(low=low, mid=mid, high=high)
 
 
 def _option_lines(made: _Lines, licence: Licence, option: Option, estate: Estate, failures: int) -> list[Line]:

@@ -6,7 +6,10 @@ from typing import Any, TypedDict
 
 
 class Parameter(TypedDict):
-    """Fitted parameter with values in `unit`. `interval` has 95 % confidence, if the data bound the parameter."""
+    """Fitted parameter with values in `unit`. `interval` has 95 % confidence, if the data bound the parameter.
+
+    A `kept` parameter has its start value, because the data do not determine it. Calibration files set `written` ones.
+    """
 
     path: str
     unit: str
@@ -18,6 +21,8 @@ class Parameter(TypedDict):
     low: float
     high: float
     at_bound: bool
+    kept: bool
+    written: bool
 
 
 class MetricErrors(TypedDict):

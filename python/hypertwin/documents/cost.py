@@ -64,6 +64,8 @@ class Costs(TypedDict):
     """Yearly discount rate, or null for no discounting."""
     hosts: int
     """Number of hosts."""
+    hosts_by_type: dict[str, int]
+    """Number of hosts of each type. Present hosts are one type."""
     lines: list[Line]
     alternatives: dict[str, list[list[Line]]]
     """Lines of each preset of licences that name several, by path of the licence. The cheaper one is in `lines`."""
@@ -77,6 +79,8 @@ class Costs(TypedDict):
     """Present value at the start of the first year."""
     energy_kwh_per_year: Range | None
     """Energy of the servers per year, without cooling."""
+    energy_kwh_per_host: dict[str, Range]
+    """Energy of one host per year by type, without cooling. Types of unknown energy are left out."""
     co2_kg: Range | None
     """CO2 emission of the energy over all years, with cooling."""
     notes: list[str]

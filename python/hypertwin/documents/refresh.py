@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from hypertwin.documents.cost import Costs, Sensitivity
+from hypertwin.documents.cost import Costs, Range, Sensitivity
 
 Kind = Literal["present", "grown", "replace", "keep", "mix", "merge"]
 """Kinds of candidates.
@@ -152,6 +152,8 @@ class Energy(TypedDict):
     """Energy of the hosts, without cooling (PUE)."""
     kwh_per_year_low: float
     kwh_per_year_high: float
+    by_group: dict[str, Range]
+    """Energy per year of the hosts of each group in the scenario, without cooling."""
     text: list[str]
     source: list[str]
 

@@ -6,7 +6,9 @@ from typing import Any
 from hypertwin.records import RecordPart
 
 class ParameterFields:
-    """Fitted parameter with values in `unit`. `interval` has 95 % confidence, if the data bound the parameter."""
+    """Fitted parameter with values in `unit`. `interval` has 95 % confidence, if the data bound the parameter.
+
+    A `kept` parameter has its start value, because the data do not determine it. Calibration files set `written` ones."""
 
     path: str
     unit: str
@@ -18,6 +20,8 @@ class ParameterFields:
     low: float
     high: float
     at_bound: bool
+    kept: bool
+    written: bool
 
 class Parameter(ParameterFields, RecordPart): ...
 

@@ -63,6 +63,8 @@ class CostsFields:
     """Yearly discount rate, or null for no discounting."""
     hosts: int
     """Number of hosts."""
+    hosts_by_type: Mapping[str, int]
+    """Number of hosts of each type. Present hosts are one type."""
     lines: Sequence[Line]
     alternatives: Mapping[str, Sequence[Sequence[Line]]]
     """Lines of each preset of licences that name several, by path of the licence. The cheaper one is in `lines`."""
@@ -76,6 +78,8 @@ class CostsFields:
     """Present value at the start of the first year."""
     energy_kwh_per_year: Range | None
     """Energy of the servers per year, without cooling."""
+    energy_kwh_per_host: Mapping[str, Range]
+    """Energy of one host per year by type, without cooling. Types of unknown energy are left out."""
     co2_kg: Range | None
     """CO2 emission of the energy over all years, with cooling."""
     notes: Sequence[str]

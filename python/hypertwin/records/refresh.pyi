@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from hypertwin.records import RecordPart
-from hypertwin.records.cost import Costs, Sensitivity
+from hypertwin.records.cost import Costs, Range, Sensitivity
 
 Kind: TypeAlias = Literal["present", "grown", "replace", "keep", "mix", "merge"]
 
@@ -153,6 +153,8 @@ class EnergyFields:
     """Energy of the hosts, without cooling (PUE)."""
     kwh_per_year_low: float
     kwh_per_year_high: float
+    by_group: Mapping[str, Range]
+    """Energy per year of the hosts of each group in the scenario, without cooling."""
     text: Sequence[str]
     source: Sequence[str]
 

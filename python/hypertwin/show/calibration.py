@@ -40,7 +40,9 @@ def summary(found: Calibration) -> str:
     before = fmean(abs(each["before_error_pct"] or 0.0) for each in used)
     after = fmean(abs(each["error_pct"]) for each in used)
     values = f"{len(used)} values of {count(len({each['row'] for each in used}), 'row')}"
-    fitted = f"{count(len(found['parameters']), 'parameter')} fitted to {values}"
+    free = len(found["parameters"])
+    kept = sum(each["kept"] for each in found["parameters"])
+    fitted = f"{f'{free - kept} of ' if kept else ''}{count(free, 'parameter')} fitted to {values}"
     return f"{fitted}: mean error {before:.1f}% before, {after:.1f}% now."
 
 

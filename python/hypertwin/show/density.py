@@ -26,11 +26,13 @@ VERDICTS = {
     "missed": v.badge("missed", "bad"),
     "lacking": v.badge("no memory", "bad"),
     "full": v.badge("no room", "bad"),
+    "failover": v.badge("no failover", "bad"),
     "refused": v.badge("impossible", "bad"),
 }
 
 ABOUT = (
-    "A count without enough memory or pool capacity is not simulated. Host memory is configured memory.",
+    "A count without enough memory, pool capacity or failover headroom is not simulated.",
+    "Host memory is configured memory.",
     "± is the half-width of the 95% confidence interval over replications. Met: the whole interval meets it.",
     "In brackets: the 80% interval with the twin's own error. Met, not surely: its worse end misses the objective.",
 )
@@ -39,8 +41,9 @@ ABOUT = (
 def verdict(point: DensityPoint) -> str:
     """Return a key of VERDICTS."""
     if point["reason"]:
+        kinds = {"memory of ": "lacking", "room of ": "full", "room after ": "failover"}
         lacks = point["lacks"] or ""
-        return "full" if lacks.startswith("room of ") else "lacking" if lacks else "refused"
+        return next((kind for head, kind in kinds.items() if lacks.startswith(head)), "refused")
     if point["sure"]:
         return "sure" if point["at_worst"] else "likely"
     return "mean" if point["meets"] else "missed"

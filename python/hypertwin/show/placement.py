@@ -53,6 +53,9 @@ MAX_PCT = 1000.0
 
 NO_HOST = "cannot restart"
 
+NOT_EVACUATED = re.compile(r"(.+?) cannot be evacuated: ")
+"""Note of a rolling maintenance on a host that it leaves out."""
+
 OPTIMAL = "Optimal"
 
 NEVER: v.Cell = {"value": None, "text": "never ends", "tone": "bad"}
@@ -65,7 +68,8 @@ def called(found: Plan, vm: str) -> str:
 
 def answer(found: Plan) -> str:
     """Return the plan in one or two sentences, after warnings about guesses and unknown demand."""
-    return _guessed(found) + _unknown(found) + _answer(found) + _short(found) + _misses(found)
+    parts = (_guessed, _unknown, _left_out, _answer, _short, _misses)
+    return "".join(part(found) for part in parts).strip()
 
 
 def _guessed(found: Plan) -> str:
@@ -82,6 +86,26 @@ def _unknown(found: Plan) -> str:
         return ""
     names = some([words.resource(each) for each in found["not_known"]])
     return f"{names} demand is unknown: the plan counts {some(list(found['hosts'][0]['limit_pct']))} only. "
+
+
+def _obstacles(found: Plan) -> dict[str, str]:
+    """Return the hosts that a rolling maintenance cannot evacuate, each with a sentence on the reason."""
+    return {host[1]: note for note in found["notes"] if (host := NOT_EVACUATED.match(note))}
+
+
+def _left_out(found: Plan) -> str:
+    """Return the hosts that a rolling maintenance cannot evacuate."""
+    hosts = _obstacles(found)
+    if not hosts:
+        return ""
+    return f"{len(hosts)} of {count(len(found['hosts']), 'host')} cannot be evacuated: {some(list(hosts))}. "
+
+
+def unwritten(found: Plan) -> str:
+    """Return the reason why there is no cluster after the plan."""
+    if hosts := _obstacles(found):
+        return f"{some(list(hosts))} cannot be evacuated"
+    return "the plan does not meet every requirement" if found["moves"] else "no plan found"
 
 
 def failure(found: Plan) -> str:
@@ -102,6 +126,8 @@ def _short(found: Plan) -> str:
     lost = [name for name, _ in _lost(found)]
     if lost and found["command"] != "evacuate":
         return f" It does not survive {count(len(lost), 'failure')}: {some(lost, 3)}."
+    if _obstacles(found) or _misses(found):
+        return ""  # the answer itself has the reason
     return " It does not meet every requirement: see the notes."
 
 
@@ -111,17 +137,7 @@ def _answer(found: Plan) -> str:
     if found["not_placed"]:
         return _partly(found)
     if not found["feasible"] and not found["moves"]:
-        if found["command"] == "evacuate" and not found["binding_constraints"]:
-            return "No host can be evacuated: see the notes."
-        proof = "Infeasible" if found["proven"] else "No plan found, and infeasibility is not proven"
-        short_of = [
-            f"{words.resource(each)} is short" if each in RESOURCES else _bound(each)
-            for each in found["binding_constraints"]
-        ]
-        cause = f": {some(short_of)}" if short_of else ""
-        conflict = [called(found, name) for name in found["conflict"]]
-        drop = f" Minimal conflict: {some(conflict)}." if conflict else ""
-        return f"{proof}{cause}.{drop}"
+        return _no_plan(found)
     if not found["moves"]:
         worth = "" if found["objective"]["name"] == "moves" else _quality(found)
         return f"No moves needed.{f' {worth}.' if worth else ''}"
@@ -133,6 +149,23 @@ def _answer(found: Plan) -> str:
     lasts = f", {_duration(whole)}" if whole and None not in times else ""
     steps = f"{'Place' if new else 'Move'} {count(moved, 'VM')}{again} in {count(len(found['steps']), 'step')}{lasts}"
     return ". ".join(part for part in (steps, _quality(found)) if part) + "."
+
+
+def _no_plan(found: Plan) -> str:
+    """Return the reason for no moves at all."""
+    if _obstacles(found):
+        return ""
+    if found["command"] == "evacuate" and not found["binding_constraints"]:
+        return "The host cannot be evacuated: see the notes."
+    proof = "Infeasible" if found["proven"] else "No plan found, and infeasibility is not proven"
+    short_of = [
+        f"{words.resource(each)} is short" if each in RESOURCES else _bound(each)
+        for each in found["binding_constraints"]
+    ]
+    cause = f": {some(short_of)}" if short_of else ""
+    conflict = [called(found, name) for name in found["conflict"]]
+    drop = f" Minimal conflict: {some(conflict)}." if conflict else ""
+    return f"{proof}{cause}.{drop}"
 
 
 def _partly(found: Plan) -> str:
@@ -181,11 +214,13 @@ def _quality(found: Plan) -> str:
         return ""
     what = f"{number(value)}{unit}" if unit.startswith("%") else f"{number(value)} {unit}"
     said = f"Peak load {what}" if objective["name"] == "min-peak" else what
-    if objective["name"] == "moves" and found["proven"]:
+    # the proof of an infeasible plan is not about its moves
+    optimal = found["proven"] if found["feasible"] else found["gap_pct"] == 0 and not found["not_known"]
+    if objective["name"] == "moves" and optimal:
         return OPTIMAL
     if found["not_known"]:
         return said
-    if found["proven"]:
+    if optimal:
         return f"{said}. {OPTIMAL}"
     why = "Interrupted" if found.get("interrupted") else "Not proven optimal"
     return f"{said}. {why}: lower bound {number(bound)}, gap at most {v.percent(found['gap_pct'])}"
@@ -244,7 +279,7 @@ def _notes(found: Plan) -> Iterator[str]:
     works = [each["text"] for each in found["fixes"] if each["works"]]
     if works:
         yield f"Fixes, any one (each checked): {' | '.join(works)}"
-    shown = ("Already ", "Not evacuated: ", "Should rules that ")
+    shown = ("Already ", "Not evacuated: ", "No order of the moves ", "Should rules that ")
     yield from (note for note in found["notes"] if note.startswith(shown))
     limits, cpu = found["limits"], found["demand"].get("cpu")
     yield (
@@ -310,11 +345,11 @@ def _view_answer(found: Plan) -> v.Answer:
         tone = "warn" if missed or lost or found["not_known"] or found["guessed"] else "good"
     if found["guessed"] and tone == "good":
         tone = "warn"
-    more: list[str] = []
+    more = list(_obstacles(found).values())[:MAX_LOST]
     if found["command"] != "survive":
         named = lost if len(lost) <= MAX_LOST else lost[: MAX_LOST - 1]
         left = [name for name, _ in lost[len(named) :]]
-        more = [_no_host(found, name, each["cannot_restart"]) for name, each in named]
+        more += [_no_host(found, name, each["cannot_restart"]) for name, each in named]
         more += [f"{count(len(left), 'more failure')} leave VMs down: {some(left)}."] if left else []
     if found["command"] == "survive" and survives is False:
         more = [_no_host(found, name, each["cannot_restart"]) for name, each in lost[1:3]]

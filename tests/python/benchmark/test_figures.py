@@ -10,11 +10,13 @@ from typing import Any, cast
 
 import pytest
 
-from hypertwin.benchmark import checks, counters, fitted, judged, limits, measured
+from hypertwin.benchmark import answer, checks, counters, fitted, judged, limits, measured
 from hypertwin.benchmark.load import Figures, Load
 from hypertwin.benchmark.load.generator import percentiles
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target
+from hypertwin.calibration.calibrate import Fitted
+from hypertwin.calibration.parameters import Parameter
 from hypertwin.documents.benchmark import PredictedFigure, Run, View
 
 SNAPSHOT = """== time
@@ -286,6 +288,19 @@ def test_errors_of_measured_points_are_those_of_the_mean_but_never_nothing():
         "groups.db.throughput_per_s",
         "groups.db.throughput_per_s.error",
     ]
+
+
+def test_a_parameter_that_keeps_its_start_value_is_not_calibrated(monkeypatch, tmp_path):
+    parts = [Fitted(Parameter(path, "ms", 3.6, 0.7, 18), 4.2, None, True, False, path == "b") for path in "ab"]
+    wrote: dict[str, Any] = {}
+    place = SimpleNamespace(path=tmp_path, runs=lambda *_: [], write=lambda *_: None, write_json=wrote.__setitem__)
+    monkeypatch.setattr(answer.scenarios, "load", lambda _: None)
+    monkeypatch.setattr(answer.fitted, "measurements", lambda *_: "")
+    monkeypatch.setattr(answer.fitted, "fit", lambda *_: SimpleNamespace(fitted=parts, to_dict=dict))
+    monkeypatch.setattr(answer.calibration_file, "render", lambda _: "")
+    plan = SimpleNamespace(calibrate=SimpleNamespace(steps=[]), repeats=1)
+    answer._calibrate(cast(Any, place), cast(Any, plan), None)
+    assert wrote == {"calibration.json": {"a": "4.2 ms"}}
 
 
 def test_a_clock_is_read_at_its_quickest_answer():

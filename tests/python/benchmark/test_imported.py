@@ -206,6 +206,13 @@ def test_the_plan_of_a_campaign_is_read_again_as_it_was(tmp_path):
 BAD: list[tuple[str, dict[str, str], str]] = [
     ("no throughput", {"out": samples.PGBENCH_12.replace("1001.2", "0.0").replace("1000.96", "0.0")}, "source-lacks"),
     ("no number of threads", {"out": sysbench().replace("Number of threads: 2\n", "")}, "source-lacks"),
+    ("0 threads", {"out": sysbench(threads=0)}, "bad-source"),
+    (
+        "a decimal comma: transactions: 1000 .100,00 per sec",
+        {"out": sysbench().replace("100.00", "100,00")},
+        "bad-source",
+    ),
+    ("a decimal comma: avg: 10,00", {"out": sysbench().replace("10.00\n", "10,00\n")}, "bad-source"),
     ("limit of its rate", {"out": samples.PGBENCH_PACED}, "bad-source"),
     ("no reader recognises", {"out": "x\n"}, "unknown-source"),
     ("no reader recognises", {"run/a": sysbench(), "run/notes": "x\n"}, "unknown-source"),

@@ -17,7 +17,7 @@ from hypertwin import scenario as scenarios
 from hypertwin.calibration import file as calibration_file
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.calibrate import Fitted, describe
-from hypertwin.calibration.least_squares import Box, Data, Direction, NoValueError, fit
+from hypertwin.calibration.least_squares import Box, Data, Direction, NoValueError, determined, fit
 from hypertwin.calibration.parameters import Parameter
 
 X = np.arange(1.0, 7.0)
@@ -45,10 +45,10 @@ def measured(model, true, *, seed, error=0.02, chance=0.01, replications=3, know
     return (lambda places: [model(place) * noise for place in places]), data
 
 
-def fitted_to(model, true, start, low, high, most=200, **options):
+def fitted_to(model, true, start, low, high, most=200, by=fit, **options):
     function, data = measured(model, true, **options)
     box = Box(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
-    return fit(function, np.asarray(start, dtype=float), box, data, most_evaluations=most)
+    return by(function, np.asarray(start, dtype=float), box, data, most_evaluations=most)
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -98,6 +98,56 @@ def test_parameters_that_the_data_cannot_tell_are_named(name, model, true, membe
         box = Box(np.full(size, 0.7), np.full(size, 18.0))
         moved = box.to_value(box.to_coordinate(found.values) + 0.01 * direction.change)
         assert model(moved) == pytest.approx(model(found.values), rel=1e-3)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.01])
+@pytest.mark.parametrize(
+    ("model", "true", "kept"),
+    [
+        (lambda t: X * t[0], (3, 4), [1]),
+        (lambda t: X * t[0] * t[1], (3, 4), [1]),
+        (lambda t: X * t[0] * t[1] * t[2], (3, 4, 5), [1, 2]),
+        (lambda t: np.r_[X[:3] * t[0] * t[1], X[3:] / t[2]], (3, 4, 5), [1]),
+        (lambda t: X + 0 * t[0], (3, 4), [0, 1]),
+    ],
+    ids=["one without effect", "a pair", "three", "a pair beside one", "all without effect"],
+)
+def test_what_the_data_do_not_determine_keeps_its_start_value(model, true, kept, chance):
+    size = len(true)
+    bounds = [0.7] * size, [18] * size
+    found = fitted_to(model, true, [3.6] * size, *bounds, by=determined, seed=1, error=0.005, chance=chance)
+    assert sorted(found.kept) == kept
+    assert len(found.undetermined) == len(kept)
+    for index in range(size):
+        assert (found.values[index] == 3.6) == (found.intervals[index] is None) == (index in kept)
+    exact = model(np.array(found.values))
+    assert found.predicted == pytest.approx(exact, rel=0.02), "figures are those of the returned values"
+    assert exact == pytest.approx(model(np.array(true, dtype=float)), rel=0.02)
+    assert found.degrees_of_freedom == X.size - size + len(kept)
+    assert not found.free_directions
+
+
+def test_a_start_value_that_the_data_contradict_is_not_kept():
+    """A limit that was too low at the start has no effect where the measurements are."""
+
+    def model(values):
+        return values[0] * X * np.r_[1, 1, 1, np.full(3, min(1, values[1] / 5))]
+
+    found = fitted_to(model, (3, 9), (3, 1.2), (1, 1), (9, 40), by=determined, seed=2, error=0.005)
+    assert found.values[0] == pytest.approx(3, rel=0.02)
+    assert found.values[1] > 5
+    assert not found.kept
+    (lost,) = found.undetermined
+    assert (lost.direction.members, lost.kept) == ((1,), None)
+    parts = [Fitted(Parameter(path, "", 2, 1, 40), 9, None, False, False) for path in "ab"]
+    assert "Its start value fits the data worse, so it has a fitted value" in describe(lost.direction, parts, lost.kept)
+
+
+def test_refits_share_the_limit_of_evaluations():
+    options = {"by": determined, "seed": 1, "most": 12}
+    found = fitted_to(lambda t: X * t[0] * t[1], (3, 4), (3.6, 3.6), (0.7, 0.7), (18, 18), **options)
+    assert found.evaluations <= 12 + 5 + 4  # intervals of each fit come on top
+    assert not found.converged
 
 
 def test_what_is_known_only_together_is_still_known():
@@ -387,7 +437,7 @@ def test_what_cannot_be_fitted_is_refused(tiny, tmp_path, csv, options, code, sa
     ("text", "code", "said"),
     [
         ("scenario: tiny\n", "missing-key", "set"),
-        ("set: {}\ncalibrated_on: x\n", "missing-key", "set"),
+        ("set: 1\ncalibrated_on: x\n", "missing-key", "set"),
         ("set: {vms.db.load: 2}\n", "missing-key", "calibrated_on"),
         ("set: {vms.db.load: 2}\ncalibrated_on: x\nsets: {}\n", "unknown-key", "did you mean set?"),
         ("set: {vms.dx.load: 2}\ncalibrated_on: x\n", "unknown-path", "c.yaml"),
@@ -402,6 +452,12 @@ def test_a_calibration_file_that_is_none_is_refused(tiny, tmp_path, text, code, 
         calibration_file.apply(tiny, path)
     assert caught.value.code == code
     assert said in str(caught.value)
+
+
+def test_a_calibration_file_may_set_no_parameter(tiny, tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("set: {}\ncalibrated_on: x\n")
+    assert calibration_file.apply(tiny, path).data["calibrated_on"] == "x"
 
 
 @pytest.fixture
@@ -434,7 +490,11 @@ def test_a_pair_of_the_monster_vm_study_that_nothing_tells_apart_is_named(recove
     ((paths, text),) = found.inseparable
     assert paths == recovery.PAIR
     assert "only their product matters" in text
-    assert all(each.interval is None and not each.identified for each in found.fitted)
+    fitted, kept = found.fitted
+    assert fitted.identified and fitted.interval[0] < fitted.value < fitted.interval[1]
+    assert kept.kept and not kept.identified and kept.interval is None
+    assert kept.value == kept.parameter.start
+    assert list(found.settings) == [recovery.PAIR[0]]
     assert text in found.notes
     assert json.loads(json.dumps(found.to_dict()))["inseparable"][0]["parameters"] == list(recovery.PAIR)
 

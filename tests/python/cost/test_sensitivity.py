@@ -50,14 +50,14 @@ def test_break_evens_by_hand() -> None:
         "Price of support of host many": (0, 27_000 / 30, "above"),
         "Price of energy": (0.5, 0.5 + 27_000 / 50_000, "above"),
         "Price of rack space": (0, 27_000 / (4 * 12 * 5), "above"),
-        "Energy of many": (20_000, 20_000 + 27_000 / 2.5, "above"),
+        "Energy of host many": (20_000 / 6, (20_000 + 27_000 / 2.5) / 6, "above"),
     }
     assert {name: (row["now"], row["break_even"], row["direction"]) for name, row in rows(found).items()} == {
         name: (now, pytest.approx(value), direction) for name, (now, value, direction) in expected.items()
     }
     factors = [row["factor"] for row in found["rows"] if row["factor"] is not None]
     assert factors == sorted(factors) and [row["factor"] for row in found["rows"]][-2:] == [None, None]
-    assert rows(found)["Energy of many"]["in_range"] is False
+    assert rows(found)["Energy of host many"]["in_range"] is False
     assert all(row["cheaper"] == "few" and row["than"] == "many" for row in found["rows"])
     assert found["what_would_change"] == (
         "Price of host many above 14,500 EUR/host (now 10,000) makes few cheaper than many."
@@ -66,11 +66,37 @@ def test_break_evens_by_hand() -> None:
 
 def test_energy_inside_its_range_is_marked() -> None:
     wide = sensitivity.compare({"few": few(), "many": many(energy=(18e3, 20e3, 40e3))})
-    assert rows(wide)["Energy of many"]["in_range"] is True
+    assert rows(wide)["Energy of host many"]["in_range"] is True
     other = sensitivity.compare({"few": few(energy=(10e3, 30e3, 40e3)), "many": many(energy=(40e3, 40e3, 40e3))})
-    row = rows(other)["Energy of few"]
-    assert (row["break_even"], row["direction"]) == (pytest.approx(30e3 - 27_000 / 2.5), "below")
-    assert row["in_range"] is True and rows(other)["Energy of many"]["in_range"] is False
+    row = rows(other)["Energy of host few"]
+    assert (row["break_even"], row["direction"]) == (pytest.approx((30e3 - 27_000 / 2.5) / 4), "below")
+    assert row["in_range"] is True and rows(other)["Energy of host many"]["in_range"] is False
+
+
+def mixed(of_few: int = 3, of_many: int = 2) -> Costs:
+    """3 hosts of few and 2 of many: 80,000 for hosts, 128,000 for cores, 40,000 for energy in 5 years."""
+    of = estate(hosts(of_few, 2, 32, "few"), hosts(of_many, 2, 16, "many"))
+    energy = {"few": (6e3, 8e3, 10e3), "many": (6e3, 8e3, 10e3)}
+    return years.lines(of, prices.loads(TEXT, "p"), 5, (12e3, 16e3, 20e3), 1, energy_of_types=energy)
+
+
+def test_the_energy_of_a_type_changes_in_each_candidate_that_has_it() -> None:
+    """many costs 206,000 with 20,000 kWh of energy, and mixed 248,000 with 8,000 kWh of each type."""
+    found = sensitivity.compare({"many": many(), "mixed": mixed()})
+    row = rows(found)["Energy of host many"]
+    # each of many's hosts has 3,333 kWh, and f times as much adds 2.5 x (20,000 - 8,000) x (f - 1)
+    assert row["now"] == pytest.approx(20_000 / 6)
+    assert row["break_even"] == pytest.approx(20_000 / 6 * (1 + 42_000 / (2.5 * 12_000)))
+    assert (row["cheaper"], row["unit"], row["direction"]) == ("mixed", "kWh/host/year", "above")
+    assert "Energy of host few" not in rows(found), "less than no energy of few would be needed"
+
+
+def test_the_number_of_hosts_changes_in_both_candidates_that_buy_a_type() -> None:
+    """many is 42,000 cheaper than mixed, and each further host of many costs 26,000."""
+    others = {"many": {8: many(count=8)}, "mixed": {7: mixed(of_many=4)}}
+    assert "Number of hosts of many" not in rows(sensitivity.compare({"many": many(), "mixed": mixed()}, others))
+    alone = sensitivity.compare({"many": many(), "mixed": mixed()}, {"many": others["many"]})
+    assert rows(alone)["Number of hosts of many"]["break_even"] == 8
 
 
 PURCHASE_OR_RENT = """\

@@ -10,6 +10,7 @@ from tests.e2e.results import PAGES, document
 
 from hypertwin.plan import durability as schemes
 from hypertwin.plan.capacity import verdict
+from hypertwin.plan.density import FAILOVER
 from hypertwin.show import (
     calibration,
     capacity,
@@ -302,6 +303,9 @@ def test_density_says_what_is_met_how_sure_and_what_runs_out():
     )
     assert short["cards"][3]["name"] == "Runs out first"
     assert rows(short, "counts", "verdict")[-1] == ("no memory",)
+    for lacks, said in ((FAILOVER, "no failover"), ("room of ceph", "no room"), (None, "impossible")):
+        lost = density.view(found | {"points": [*found["points"], full | {"lacks": lacks}]})
+        assert rows(lost, "counts", "verdict")[-1] == (said,)
 
 
 def test_what_the_model_error_can_break_is_neither_met_nor_green():

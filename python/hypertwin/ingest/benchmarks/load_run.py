@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.text_log import Lines, Rows
 
@@ -21,11 +22,13 @@ class LoadRun:
     figures: Mapping[str, float]
     """Figures by metric: `throughput_per_s`, `response_ms_mean`, `response_ms_p99` ..."""
     threads: int | None = None
-    """Number of threads, clients or virtual users, or None if the output lacks it."""
+    """Number of threads, clients or virtual users, or None if the output lacks it. 0 if the output says 0."""
     rate: float | None = None
     """Transactions per second that were asked for, or None without a limit."""
     is_paced: bool = False
     """True if the run had a limit of its rate, even if the output lacks the value."""
+    unread: str = ""
+    """First line with a decimal comma, whose figure is not read, or an empty string without one."""
 
 
 class Runs(Lines):
@@ -45,9 +48,11 @@ class Runs(Lines):
             self.rows.add(None, metric, value)
         if run.figures and interval_s > 0:
             self.rows.add(None, "interval_s", interval_s)
-        if run.figures:
+        if run.figures or run.unread:
             self.ended.append(run)
-        else:
+        if run.unread:
+            self.rows.note(f"figures with a decimal comma are not read: {short(run.unread)}")
+        elif not run.figures:
             self.rows.note("a run without a summary: it was ended, or has failed")
         self.count += 1
         if self.count >= MAX_RUNS:
@@ -56,5 +61,5 @@ class Runs(Lines):
 
 
 def whole(text: str) -> int | None:
-    """Return a positive whole number in ASCII digits, or None for other text."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 and int(text) > 0 else None
+    """Return a whole number in ASCII digits, or None for other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None

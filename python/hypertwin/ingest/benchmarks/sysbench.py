@@ -53,6 +53,8 @@ _FIELDS = {
 }
 _BAR = re.compile(rf"{_NUMBER} \|\*{{0,80}}\s{{1,80}}([0-9]{{1,15}})")
 _FIELD = re.compile(rf"({'|'.join(map(re.escape, _FIELDS))})\s{{1,60}}{_NUMBER}(?:ms|s)?")
+_COMMA = re.compile(r"[^,]{1,80}[:(]\s{0,60}[0-9]{1,15},[0-9]{1,15}(?:ms|s| per sec\.\))?")
+"""Line of a summary whose figure has a decimal comma, which sysbench itself does not print."""
 
 
 def recognises(head: bytes) -> bool:
@@ -92,6 +94,8 @@ class Lines(Runs):
         self.threads: int | None = None
         """Number of threads of the current run."""
         self.asked: float | None = None
+        self.unread = ""
+        """First line of the current run with a decimal comma."""
         self.rate_rank = len(_RATES)
         self.has_intervals = False
 
@@ -100,7 +104,7 @@ class Lines(Runs):
         text = line.strip() if len(line) < MAX_LINE else ""
         if _INTERVAL.match(text):
             self._interval(text)
-        elif _START.match(text) and (self.found or self.has_intervals):
+        elif _START.match(text) and (self.found or self.unread or self.has_intervals):
             self._end()
         elif threads := _THREADS.fullmatch(text):
             self.threads = whole(threads[1])
@@ -111,6 +115,8 @@ class Lines(Runs):
             self.found[metric] = float(field[2]) * factor
         elif percentile := _PERCENTILE.fullmatch(text):
             self._percentile(percentile[1], float(percentile[2]))
+        elif _COMMA.fullmatch(text):
+            self.unread = self.unread or " ".join(text.split())
         else:
             for rank, pattern in enumerate(_RATES):
                 rate = pattern.match(text)
@@ -140,13 +146,13 @@ class Lines(Runs):
 
     def _end(self) -> None:
         """Write the summary of a run, and start the next one."""
-        found, threads, asked = self.found, self.threads, self.asked
-        self.found, self.threads, self.asked = {}, None, None
+        found, threads, asked, unread = self.found, self.threads, self.asked, self.unread
+        self.found, self.threads, self.asked, self.unread = {}, None, None, ""
         self.rate_rank, self.has_intervals = len(_RATES), False
         total_s, events = found.pop("total_s", 0), found.pop("events", None)
         if events is not None and total_s > 0:
             found.setdefault("throughput_per_s", events / total_s)
-        self.end(LoadRun(found, threads, asked, is_paced=asked is not None), total_s)
+        self.end(LoadRun(found, threads, asked, is_paced=asked is not None, unread=unread), total_s)
 
 
 def _percentile_name(text: str) -> str | None:

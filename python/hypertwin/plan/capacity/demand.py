@@ -3,7 +3,7 @@
 The requested statistic (mean, 95th percentile, peak) is preferred to lower statistics. A sum over the same times is
 preferred to a sum of statistics of VMs. The demand of a VM is its own measured demand, or else its share of the use of
 its host (`hypertwin.ingest.apportion`). Demand stays with VMs when hosts change. Workloads of a scenario count only
-without any measurement, and only if they were written by the author and not by an import.
+without any measurement of CPU, and only if they were written by the author and not by an import.
 
 A measured MHz is a MHz of the host on which it was measured. CPU demand is the same work in MHz of a host with
 `work_per_cycle` 1.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from hypertwin.documents.capacity import Basis, Source
 from hypertwin.ingest.apportion import Share, Taker, apportion
 from hypertwin.language import Host, Inventory, Vm
 from hypertwin.members import Cluster, MeasuredCluster, MeasuredHost, MeasuredVm
+from hypertwin.metrics.words import some
 from hypertwin.plan.capacity.limits import Kind
 from hypertwin.scenario import Scenario
 
@@ -376,17 +377,20 @@ def _basis(
 ) -> Basis:
     """Return the basis of a sum. `by_hosts` is the share from measurements of hosts.
 
-    A measurement without a duration is a single sample.
+    A mean without a duration is a single sample. A percentile or a peak cannot be one.
     """
     spans = [each.over_s for each in measured if each.over_s is not None]
     over_s = min(spans) if len(spans) == len(measured) else None
-    said = "sample" if over_s is None and of != "cluster" else kind
+    said = "sample" if over_s is None and of != "cluster" and kind == "mean" else kind
     at = max((each.at for each in measured if each.at is not None), default=None)
     counters = sorted({each.counter for each in measured if each.counter is not None})
     aligned = of == "cluster" or said in ("mean", "sample")
     of_whom = {"cluster": "of all VMs together", "vms": "of each VM", "hosts": "of each host"}[of]
     parts = [WORDS[said], of_whom]
-    parts += [f"over {span(over_s)}"] if over_s is not None else []
+    if over_s is not None:
+        parts.append(f"over {span(over_s)}")
+    elif kind != "mean":
+        parts.append("over an unknown time")
     parts += [f"to {at[:10]}" if over_s is not None else f"at {at}"] if at is not None else []
     text = " ".join(parts)
     if of != "cluster":
@@ -413,26 +417,44 @@ def span(seconds: float) -> str:
     return f"{seconds / length:.3g} {unit}"
 
 
+def unknown(scenario: Scenario, vms: Sequence[Vm]) -> str:
+    """Return the reason why the CPU demand of a cluster's VMs is unknown."""
+    if _is_measured(scenario, vms):
+        return "it was measured for less than half of the vCPUs"
+    if is_imported(scenario):
+        return "no CPU was measured"
+    lost = {vm.group: None for vm, mhz in _open(scenario, vms) if mhz is None}
+    workloads = dict.fromkeys(str(scenario.data["vms"][group]["workload"]) for group in lost)
+    return f"no CPU was measured, and workloads have no constant rate (arrivals.open.rate): {some(list(workloads), 3)}"
+
+
 def _configured(scenario: Scenario, vms: Sequence[Vm]) -> Found | None:
     """Return the demand of open workloads.
 
-    The result is None if any demand was measured, or if the demand of a VM does not follow from its keys.
+    The result is None if any CPU was measured, or if the demand of a VM does not follow from its keys.
     """
-    were = scenario.as_measured.inventory
-    of_host = {host.name: host for host in scenario.inventory.hosts}
-    around = [host for host in were.hosts if host.cluster in {vm.cluster for vm in vms}]
-    if is_imported(scenario) or _is_measured(around) or _is_measured(vms):
+    if is_imported(scenario) or _is_measured(scenario, vms):
         return None
-    single = {vm.name: _open_mhz(scenario, vm, of_host[vm.host]) for vm in vms}
-    known = {name: mhz for name, mhz in single.items() if mhz is not None}
-    if len(known) < len(single):
+    known = {vm.name: mhz for vm, mhz in _open(scenario, vms) if mhz is not None}
+    if len(known) < len(vms):
         return None
-    basis = _unmeasured("configured load of the workloads, on average; nothing was measured")
+    basis = _unmeasured("configured load of the workloads, on average; no CPU was measured")
     return Found(basis, "configured", known)
 
 
-def _is_measured(things: Iterable[Vm | Host]) -> bool:
-    return any(value is not None for thing in things for value in vars(thing.measured).values())
+def _is_measured(scenario: Scenario, vms: Sequence[Vm]) -> bool:
+    """True if any CPU of some VMs, or of the hosts of their clusters, was measured."""
+    clusters = {vm.cluster for vm in vms}
+    around = [host for host in scenario.as_measured.inventory.hosts if host.cluster in clusters]
+    values = [_value(vm.measured, key) for vm in vms for key in VM_CPU.values()]
+    values += [_value(host.measured, key) for host in around for key in HOST_CPU.values()]
+    return any(value is not None for value in values)
+
+
+def _open(scenario: Scenario, vms: Sequence[Vm]) -> list[tuple[Vm, float | None]]:
+    """Return the demand that follows from the workload of each VM, or None where it does not."""
+    of_host = {host.name: host for host in scenario.inventory.hosts}
+    return [(vm, _open_mhz(scenario, vm, of_host[vm.host])) for vm in vms]
 
 
 def _open_mhz(scenario: Scenario, vm: Vm, host: Host) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from hypertwin.documents.capacity import Cluster, Source
 from hypertwin.metrics.words import count, number, some
-from hypertwin.plan.capacity.demand import WORDS, Found
+from hypertwin.plan.capacity.demand import WORDS, Found, unknown
 from hypertwin.plan.capacity.pools import Takes
 from hypertwin.plan.capacity.room import GIB, LIMITED
 from hypertwin.plan.capacity.state import State
@@ -203,10 +203,7 @@ def _for_vms(state: State) -> str:
 def _of_demand(state: State, found: Cluster) -> Iterator[str]:
     cpu = state.cpu
     if cpu is None:
-        yield (
-            "CPU demand is unknown: nothing was measured, and some workloads have no rate (arrivals.open.rate). CPU"
-            " does not limit the VMs remaining."
-        )
+        yield (f"CPU demand is unknown: {unknown(state.scenario, state.vms)}. CPU does not limit the VMs remaining.")
     elif cpu.basis["kind"] not in (state.limits.demand, "configured"):
         yield f"No {WORDS[state.limits.demand]} of CPU demand: used a {WORDS[cpu.basis['kind']]}."
     if cpu is not None and cpu.basis["of"] == "hosts":

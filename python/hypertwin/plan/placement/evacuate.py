@@ -103,6 +103,7 @@ def rolling(problem: Problem, migrations: Migrations, failures: Failures = (), *
             total.stays += [(vm, f"{why} ({name})") for vm, why in stays]
             total.notes.append(_cannot_be_emptied(name, found, stays))
             total.fails = True
+            total.fails_for_sure |= bool(stays) or found.proven
             continue
         total.notes += [_given_up(name, rule) for rule in made_empty.given_up]
         total.emptied.append(host)
@@ -140,7 +141,7 @@ class _Total:
         self.notes: list[str] = []
         self.not_borne: list[str] = []
         self.emptied: list[int] = []
-        self.fails = False
+        self.fails = self.fails_for_sure = False
 
     @property
     def next(self) -> int:
@@ -189,7 +190,7 @@ class _Total:
             "moves",
             self.value,
             bound,
-            feasible and self.value <= bound,
+            self.fails_for_sure if self.fails else feasible and self.value <= bound,
             tuple(dict.fromkeys(self.binding_constraints)),
         )
         return Evacuation(found, self.order, feasible, tuple(self.stays), {}, {}, tuple(notes))

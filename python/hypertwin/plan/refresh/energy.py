@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from hypertwin.documents import refresh as documents
+from hypertwin.documents.cost import Range
 from hypertwin.language import Host
 from hypertwin.plan.refresh.host_type import HostType
 from hypertwin.plan.refresh.speed import smt_yield
@@ -36,7 +37,8 @@ def energy(
     `used_pct` has the CPU usage of each host. `types` has host types by host group, with their measured watts.
     """
     known: dict[str, Power] = {}
-    low = middle = high = weight = whole = 0.0
+    watts: dict[str, tuple[float, float, float]] = {}
+    weight = whole = 0.0
     texts: dict[str, None] = {}
     origins: dict[str, None] = {}
     for host, used in zip(hosts, used_pct, strict=True):
@@ -58,8 +60,9 @@ def energy(
             return None
         if known[host.group].source:
             origins[known[host.group].source or ""] = None
-        low, middle, high = low + found[0], middle + found[1], high + found[2]
+        watts[host.group] = _sum([watts.get(host.group, (0.0, 0.0, 0.0)), found])
         weight, whole = weight + at * host.cores, whole + host.cores
+    low, middle, high = _sum(watts.values())
     return {
         "load_pct": 100 * weight / whole if whole else 0.0,
         "load_from": origin,
@@ -69,6 +72,19 @@ def energy(
         "kwh_per_year": kwh(middle, HOURS),
         "kwh_per_year_low": kwh(low, HOURS),
         "kwh_per_year_high": kwh(high, HOURS),
+        "by_group": {group: _kwh(*of) for group, of in watts.items()},
         "text": list(texts),
         "source": list(origins),
     }
+
+
+def _sum(parts: Iterable[tuple[float, float, float]]) -> tuple[float, float, float]:
+    """Return the sums of low, expected and high values."""
+    low = middle = high = 0.0
+    for each in parts:
+        low, middle, high = low + each[0], middle + each[1], high + each[2]
+    return low, middle, high
+
+
+def _kwh(low: float, middle: float, high: float) -> Range:
+    return Range(low=kwh(low, HOURS), mid=kwh(middle, HOURS), high=kwh(high, HOURS))

@@ -52,7 +52,28 @@ def costs(
     if energy is not None:
         part = estate.host_count / whole if whole else 1.0
         kwh = part * energy["kwh_per_year_low"], part * energy["kwh_per_year"], part * energy["kwh_per_year_high"]
-    return years.lines(estate, prices, over, kwh, failures, bought={each.name for each in types} - {PRESENT})
+    return years.lines(
+        estate,
+        prices,
+        over,
+        kwh,
+        failures,
+        bought={each.name for each in types} - {PRESENT},
+        energy_of_types=None if energy is None else _of_types(energy, types, part),
+    )
+
+
+def _of_types(
+    energy: documents.Energy, types: Sequence[HostType], part: float
+) -> dict[str, tuple[float, float, float]]:
+    """Return a part of the energy of the hosts of each type per year, by the name of their prices."""
+    names = {each.name for each in types}
+    found: dict[str, tuple[float, float, float]] = {}
+    for group, of in energy["by_group"].items():
+        name = group if group in names else PRESENT
+        low, mid, high = found.get(name, (0.0, 0.0, 0.0))
+        found[name] = low + part * of["low"], mid + part * of["mid"], high + part * of["high"]
+    return found
 
 
 def _cluster(made: Made, types: Sequence[HostType], prices: Prices, like: Mapping[str, language.Vm]) -> Cluster:

@@ -59,7 +59,8 @@ class Present:
         """Return the clusters as they are. Raises ScenarioError without any cluster."""
         states = tuple(State.of(scenario, each, limits) for each in clusters)
         if not states:
-            fail("missing-key", "vms", "(missing)", "VMs that new hosts have to carry", "import VMs, or add some")
+            allowed, hint = "VMs that are on, which new hosts have to carry", "import VMs, or add some"
+            fail("out-of-range", "vms", "no VM", allowed, hint, scenario.path or "")
         return Present(scenario, states, growth)
 
     def state(self, cluster: str) -> State:

@@ -71,6 +71,10 @@ class Request:
             if each.name in scenario.data["hosts"]:
                 hint = "give the host type another name"
                 fail("duplicate-name", "name", each.name, "a name that no host of the scenario has", hint, each.file)
+            if each.name == expense.PRESENT:
+                hint = "give the host type another name, also in the file of prices"
+                allowed = f"a name other than {expense.PRESENT}, which stands for present hosts"
+                fail("duplicate-name", "name", each.name, allowed, hint, each.file)
         limits = capacity_limits.of_options(options)
         present = Present.of(scenario, known, limits, growth(options.growth, options.years))
         speeds = speed.of_present(present.hosts, present.reference) | speed.of_types(types, present.reference)

@@ -450,6 +450,17 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     assert found["memory_active_pct"] == 100 * 32 / 512
 
 
+@pytest.mark.parametrize(("key", "asked", "called"), [("cpu_p95_mhz", "p95", "p95"), ("cpu_peak_mhz", "peak", "peak")])
+def test_a_percentile_or_peak_without_a_period_is_no_single_sample(key, asked, called):
+    vms = {"web": vm(count=16, cluster="a", measured={"cpu_mhz": 500, key: 1000})}
+    found = counted({"esx": host(count=2)}, vms, demand=asked)
+    assert found["cpu_usage_pct"] == 25
+    basis = found["demand"]["cpu"]
+    assert (basis["kind"], basis["over_s"], basis["aligned"]) == (asked, None, False)
+    assert basis["text"] == f"{called} of each VM over an unknown time, added up (upper bound)"
+    assert not any(note.startswith("No ") and "of CPU demand" in note for note in found["notes"])
+
+
 def test_hosts_stand_for_vms_that_were_not_measured():
     hosts = {"esx": host(count=2, measured={"cpu_usage_pct": 40, "memory_usage_pct": 60})}
     found = counted(hosts, {"web": vm(count=8, cluster="a")})
@@ -480,7 +491,7 @@ def test_a_few_vms_without_a_figure_are_taken_to_be_like_the_others_and_it_is_sa
     found = counted({"esx": host(count=2)}, vms)
     assert found["cpu_usage_pct"] is None
     assert "cpu_usage_pct" not in found["sources"]
-    assert any("CPU demand is unknown" in note for note in found["notes"])
+    assert any("unknown: it was measured for less than half of the vCPUs" in note for note in found["notes"])
     assert found["vms_remaining"]["cpu"] is None
     assert found["vms_remaining"]["limited_by"] == "memory"
 
@@ -496,7 +507,27 @@ def test_open_workloads_ask_for_cpu_that_nobody_measured():
     imported = {"workloads": workloads, "description": "Imported from estate.xlsx (rvtools): 2 hosts, 8 machines."}
     assert counted({"esx": host(count=2)}, vms, more=imported)["cpu_usage_pct"] is None
     # closed loops ask for what they get
-    assert counted({"esx": host(count=2)}, {"web": vm(count=8, cluster="a")})["cpu_usage_pct"] is None
+    closed = counted({"esx": host(count=2)}, {"web": vm(count=8, cluster="a")})
+    assert closed["cpu_usage_pct"] is None
+    assert any("no CPU was measured, and workloads have no constant rate" in note for note in closed["notes"])
+
+
+@pytest.mark.parametrize(
+    ("of_vm", "of_host", "known"),
+    [
+        ({"storage_used": "10 GiB", "storage_provisioned": "20 GiB"}, {}, True),
+        ({"memory_active": "2 GiB", "ready_pct": 1, "at": "2026-05-01"}, {"memory_usage_pct": 60}, True),
+        ({}, {"cpu_usage_pct": 40}, False),
+        ({"cpu_mhz": 1000}, {}, False),
+    ],
+    ids=["storage", "memory and ready", "CPU of the host", "CPU of the VM"],
+)
+def test_only_measured_cpu_replaces_the_configured_one(of_vm, of_host, known):
+    workloads = {"any": {"arrivals": {"open": {"rate": "100 /s"}}, "cpu": {"mean": "5 ms"}, "reference_clock": "1 GHz"}}
+    hosts = {"esx": host(count=2, measured=of_host)}
+    found = counted(hosts, {"web": vm(count=8, cluster="a", measured=of_vm)}, more={"workloads": workloads})
+    assert (found["sources"]["cpu_usage_pct"] == "configured") is known
+    assert found["cpu_demand_ghz"] == pytest.approx(4) if known else found["cpu_demand_ghz"] > 4
 
 
 def test_limits_cap_what_open_workloads_ask_for():

@@ -157,6 +157,8 @@ def test_a_host_that_cannot_be_emptied_is_left_out_and_named():
     assert not found.feasible
     assert [step["empty_host"] for step in found.order.steps if "empty_host" in step] == ["b", "c"]
     assert any(note.startswith("a cannot be evacuated: fixed stays") for note in found.notes)
+    assert found.found.value == found.found.bound
+    assert found.found.proven, "a VM with CPU affinity proves that the plan is infeasible"
 
 
 def test_failures_that_the_others_do_not_bear_are_told():

@@ -188,6 +188,16 @@ def test_a_bad_host_type_is_one_error_with_its_place(tmp_path: Path, keys: Any, 
     assert says in f"{mistake.value} {mistake.allowed} {mistake.hint}"
 
 
+@pytest.mark.parametrize(("name", "says"), [("present", "which stands for present hosts"), ("old", "no host of the")])
+def test_a_host_type_has_no_name_of_present_hosts(tmp_path: Path, name: str, says: str) -> None:
+    files = types(tmp_path, **{name: {"host": host(cpu_model=NEW)}})
+    with pytest.raises(ScenarioError, match=says) as caught:
+        refresh(cluster(), files)
+    (mistake,) = caught.value.mistakes
+    assert (mistake.code, mistake.path, mistake.value) == ("duplicate-name", "name", name)
+    assert "another name" in mistake.hint
+
+
 def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
     scenario = cluster(hosts=5, vms=70)
     alone = refresh(scenario, types(tmp_path, new={"host": host()}))["candidates"][0]["hosts"]
@@ -248,6 +258,23 @@ def test_a_mix_is_not_worse_than_its_types(tmp_path: Path) -> None:
     assert mix["kind"] == "mix"
     assert set(mix["new_hosts"]) == {"a", "b"}
     assert min(each["hosts"] for each in alone) <= mix["hosts"] <= max(each["hosts"] for each in alone)
+
+
+def test_the_energy_of_a_mix_is_divided_by_type(tmp_path: Path) -> None:
+    scenario = cluster(hosts=4, vms=70, mhz=1_000)
+    watts = {"idle": 120, "full": 500}
+    files = types(
+        tmp_path,
+        a={"host": host(cpu_model=NEW), "watts": watts},
+        b={"host": host(cpu_model=NEW, memory_per_node="384 GiB"), "watts": watts},
+    )
+    mix = refresh(scenario, files, mix=True, twin="off")["candidates"][-1]
+    assert set(mix["energy"]["by_group"]) == set(mix["new_hosts"]) == {"a", "b"}
+    costs = mix["costs"]
+    assert costs["hosts_by_type"] == mix["new_hosts"]
+    for end in ("low", "mid", "high"):
+        parts = [costs["hosts_by_type"][name] * of[end] for name, of in costs["energy_kwh_per_host"].items()]
+        assert sum(parts) == pytest.approx(costs["energy_kwh_per_year"][end])
 
 
 def test_each_number_of_the_document_has_an_origin(tmp_path: Path) -> None:

@@ -374,7 +374,10 @@ impl EsxiScheduler {
                 lost_ns
             };
         }
-        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
+        // what was late when it went to sleep still is
+        let most_late_ns = (BOUND_LAG_QUANTA * self.parameters.quantum_ns) as f64;
+        let late_ns = (entry.asleep_since_ns as f64 - entry.reserved_from_ns).clamp(0.0, most_late_ns);
+        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64 - late_ns);
     }
 
     /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old
@@ -390,6 +393,14 @@ impl EsxiScheduler {
         }
         entry.domain = domain;
         entry.queue = queue;
+    }
+
+    /// For how long a world has not had what is reserved for it.
+    fn late_ns(&self, world: &World, now_ns: u64) -> f64 {
+        match self.groups[world.group].spec.reservation_cores > 0.0 {
+            true => (now_ns as f64 - world.reserved_from_ns).max(0.0),
+            false => 0.0,
+        }
     }
 
     fn is_behind_reservation(&self, world: &World, now_ns: u64) -> bool {
@@ -643,7 +654,7 @@ impl CpuScheduler for EsxiScheduler {
             return if claimed {
                 SliceEnd::ReleaseCore
             } else {
-                self.claim(world, cpu, cpus)
+                self.claim(world, cpu, now_ns, cpus)
             };
         };
         let gives_way = self.gives_way(world, best, now_ns);
@@ -651,7 +662,7 @@ impl CpuScheduler for EsxiScheduler {
             (true, true) => SliceEnd::ReleaseCore,
             (true, false) => SliceEnd::Yield,
             (false, true) => SliceEnd::Continue,
-            (false, false) => self.claim(world, cpu, cpus),
+            (false, false) => self.claim(world, cpu, now_ns, cpus),
         }
     }
 
@@ -757,8 +768,9 @@ impl EsxiScheduler {
         rival.is_some_and(|rival| self.gives_way(world, best, now_ns) && self.gives_way(rival, best, now_ns))
     }
 
-    /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core.
-    fn claim(&mut self, world: WorldId, cpu: usize, cpus: &Occupancy) -> SliceEnd {
+    /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core: by virtual
+    /// time, or because half a core is less than what is reserved for it.
+    fn claim(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
         let Some(rival) = self.topology.sibling(cpu).and_then(|other| cpus.running(other)) else {
             return SliceEnd::Continue;
         };
@@ -767,6 +779,7 @@ impl EsxiScheduler {
             return SliceEnd::Continue;
         }
         let lead_ns = theirs.virtual_ns.saturating_sub(mine.virtual_ns) as f64 / self.groups[mine.group].pace;
+        let lead_ns = lead_ns.max(self.late_ns(mine, now_ns) - self.late_ns(theirs, now_ns));
         if lead_ns <= self.parameters.whole_core_ns as f64 {
             return SliceEnd::Continue;
         }
