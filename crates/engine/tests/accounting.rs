@@ -587,3 +587,37 @@ fn load_steps_change_the_load_over_time() {
     assert!((vm.guest_cpu_pct - 35.0 / 3.0).abs() < 0.1, "{vm:?}");
     assert!((vm.guest_cpu_peak_pct - 20.0).abs() < 1e-3, "{vm:?}");
 }
+
+/// A VM with little share reserves part of what it demands, beside others with much: it gets that, whether it pauses
+/// for less time than it is late, or what it is charged on half a core is less than what it reserves.
+#[test]
+fn a_vm_gets_what_it_reserves_and_demands() {
+    let busy = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    for (threads, cores, others, pause_ms, reserved_mhz, expected) in [
+        (1, 1, 3, 0.0, 1_500.0, 1_500.0),
+        (1, 1, 3, 0.5, 1_500.0, 1_500.0),
+        (1, 1, 3, 3.0, 1_500.0, 1_500.0),
+        (1, 1, 3, 10.0, 1_500.0, 1_000.0),
+        (1, 2, 6, 3.0, 1_500.0, 1_500.0),
+        (2, 2, 7, 0.0, 1_200.0, 1_200.0),
+        (2, 2, 7, 0.0, 1_600.0, 1_600.0),
+        (2, 2, 7, 0.0, 1_900.0, 1_900.0),
+    ] {
+        let mut machine = host("esxi-7.0", 1, cores, threads);
+        machine["clock"] = json!("2 GHz");
+        machine["overhead"] = json!({"activity_pct": 0, "interrupt_share_pct": 0});
+        let mut paused = busy.clone();
+        paused["wake_up"] = json!("0 s");
+        // a vCPU that never sleeps ends its quanta, after which it may claim its core
+        paused["arrivals"]["closed"]["population"] = json!(threads);
+        paused["arrivals"]["closed"]["think"] = json!({"mean": format!("{pause_ms} ms"), "cv": 0});
+        let reserving = json!({"reservation": format!("{reserved_mhz} MHz"), "shares": "low"});
+        let vms = json!({
+            "reserving": vm(1, "paused", reserving), "busy": vm(1, "busy", json!({"count": others, "shares": "high"})),
+        });
+        let text = scenario(machine, vms, json!({"paused": paused, "busy": busy}), "20 s", "4 s");
+        let used_mhz = report(&text, 1).vms["reserving"].used_mhz;
+        let case = (threads, cores, pause_ms, reserved_mhz);
+        assert!((0.97..=1.06).contains(&(used_mhz / expected)), "{case:?}: {used_mhz}");
+    }
+}

@@ -20,6 +20,11 @@ fn machine(hypervisor: &str, sockets: u32, threads: u32) -> Value {
     host
 }
 
+/// An idle VM that takes the memory of the node of some CPUs.
+fn filling(cpus: &str) -> Value {
+    vm(1, "chase", json!({"load": 0, "affinity": cpus, "memory": "1000 GiB"}))
+}
+
 /// One process on each vCPU that does nothing but stream; a transaction moves 0.8 GB.
 fn stream() -> Value {
     json!({
@@ -95,22 +100,25 @@ fn machines_on_one_node_share_its_bandwidth_max_min() {
 
 #[test]
 fn remote_memory_slows_what_waits_for_it_and_nothing_else() {
-    // The memory of the only machine is on node 0, wherever its vCPU is bound to.
-    let on = |cpus: &str| {
-        let vms = json!({"a": vm(1, "chase", json!({"affinity": cpus}))});
+    // Memory is where its vCPU is bound to, as far as another VM leaves room there.
+    let on = |cpus: &str, full: &str| {
+        let vms = json!({"full": filling(full), "v": vm(1, "chase", json!({"affinity": cpus}))});
         let vms = run(machine("esxi-6.5", 2, 1), vms, "5 s", "1 s");
-        vms["a"].response_ms.mean.expect("transactions")
+        vms["v"].response_ms.mean.expect("transactions")
     };
-    assert_near(on("0-7"), 10.0, 1e-6, "local");
-    assert_near(on("8-15"), 10.0 * (0.4 + 0.6 * 1.5), 1e-6, "remote");
+    for (own, other) in [("0-7", "8-15"), ("8-15", "0-7")] {
+        assert_near(on(own, other), 10.0, 1e-6, "local");
+        assert_near(on(own, own), 10.0 * (0.4 + 0.6 * 1.5), 1e-6, "remote");
+    }
 }
 
 #[test]
 fn a_remote_stream_gets_what_the_link_carries() {
-    // Its two clients are at home on nodes 0 and 1, and all its vCPUs are bound to node 0.
-    let vms = json!({"a": vm(16, "stream", json!({"affinity": "0-15", "cores_per_socket": 8}))});
+    // All its vCPUs are bound to node 0, which has no memory for it.
+    let stream = vm(16, "stream", json!({"affinity": "0-15", "cores_per_socket": 8}));
+    let vms = json!({"full": filling("0-15"), "v": stream});
     let vms = run(machine("esxi-6.5", 2, 2), vms, "5 s", "1 s");
-    assert_near(vms["a"].memory_remote_gb_per_s, LINK_GB_PER_S, 0.02, "over the link");
+    assert_near(vms["v"].memory_remote_gb_per_s, LINK_GB_PER_S, 0.02, "over the link");
 }
 
 #[test]

@@ -351,7 +351,7 @@ impl EsxiScheduler {
     }
 
     /// A world keeps what it is owed while it sleeps, up to the bound, but earns nothing where siblings that were awake
-    /// had its share. However far the others have come, sleep takes no more from it than running would have.
+    /// had its share. What is reserved for it goes on while it sleeps, up to a bound: it has that on average. However far the others have come, sleep takes no more from it than running would have.
     fn wake(&mut self, world: WorldId, now_ns: u64) {
         let owed_ns = self.most_owed_ns;
         let entry = &mut self.worlds[world as usize];
@@ -374,10 +374,8 @@ impl EsxiScheduler {
                 lost_ns
             };
         }
-        // what was late when it went to sleep still is
         let most_late_ns = (BOUND_LAG_QUANTA * self.parameters.quantum_ns) as f64;
-        let late_ns = (entry.asleep_since_ns as f64 - entry.reserved_from_ns).clamp(0.0, most_late_ns);
-        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64 - late_ns);
+        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64 - most_late_ns);
     }
 
     /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old
