@@ -1402,8 +1402,8 @@ class StoragePool(TypedDict, total=False):
     replicas two. Calibrate it on latency at depth 1. A quantity such as `20ms`.
     """
     metadata_servers: int
-    """Metadata servers, on the first nodes. More than half must be up for repair, and for any I/O of a chunk
-    store. Default: 3, or one per node if there are fewer.
+    """Metadata servers, on the first nodes; of Ceph the monitors. More than half must be up for repair, for any
+    I/O of a chunk store, and to mark OSDs of Ceph down. Default: 3, or one per node if there are fewer.
     """
     stored: Bytes
     """Data in the pool, without replicas and parity. Default: the working sets of its virtual disks. A quantity
@@ -1804,9 +1804,9 @@ class Event(TypedDict, total=False):
 
 
 class PlacementRule(TypedDict, total=False):
-    """A placement rule, as in vSphere DRS or Proxmox HA. An initial `host` that violates it is allowed.
-    Restarts and migrations keep it, and `drs` corrects violations. A rule that cannot be kept because its VMs
-    or hosts are in different clusters is an error.
+    """A placement rule, as in vSphere DRS or Proxmox HA. An initial `host` that violates it is allowed. VMs
+    without `host`, restarts and migrations keep it, and `drs` corrects violations. A rule that cannot be kept
+    because its VMs or hosts are in different clusters is an error.
     """
 
     name: str

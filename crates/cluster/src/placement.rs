@@ -3,8 +3,7 @@
 //! **VMs with a host are placed first.** Other VMs are placed where their cluster has headroom: by memory, then by
 //! vCPUs per logical CPU. `count: 0` removes a host but keeps the host's keys, so the cluster of its VMs is known.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BTreeMap;
 
 use crate::names::member_number;
 use crate::spec::host::HostGroup;
@@ -170,7 +169,7 @@ impl Room {
         }
     }
 
-    /// Rank of this host for a VM that breaks so many must and should rules here; the lowest is best. First come hosts
+    /// Rank of this host for a VM that breaks `must` and `should` rules here; the lowest is best. First come hosts
     /// where it breaks no must rule, then those with at least as many logical CPUs as the VM has vCPUs, then those with
     /// memory for it, then those where it breaks no should rule. They are in order of vCPUs per logical CPU, those
     /// without memory in order of memory. In units of 2^-32, so that equal ratios compare equal on every computer.
@@ -191,10 +190,10 @@ impl Room {
     }
 }
 
-/// A placement rule, and the hosts that its VMs are on.
+/// A placement rule, and for each host whether any of its VMs is there.
 struct Kept<'r> {
     rule: &'r PlacementRule,
-    on: BTreeSet<usize>,
+    on: Vec<bool>,
 }
 
 impl Kept<'_> {
@@ -204,8 +203,8 @@ impl Kept<'_> {
         match self.rule.kind {
             RuleKind::RunOn => is_named(),
             RuleKind::NotOn => !is_named(),
-            RuleKind::KeepApart => !self.on.contains(&host),
-            RuleKind::KeepTogether => self.on.is_empty() || self.on.contains(&host),
+            RuleKind::KeepApart => !self.on[host],
+            RuleKind::KeepTogether => self.on[host] || !self.on.contains(&true),
         }
     }
 }
@@ -246,11 +245,11 @@ pub(crate) fn place(
     let mut placed = vec![0; machines];
     let kept = |rule| Kept {
         rule,
-        on: BTreeSet::new(),
+        on: vec![false; rooms.len()],
     };
     let mut rules: Vec<Kept> = rules.iter().map(kept).collect();
     for &(first, name, vm, place) in bound.chain(free).filter(|(_, _, vm, _)| vm.count > 0) {
-        let mut open = BinaryHeap::new();
+        let mut open = Vec::new();
         let is_own = |rule: &usize| rules[*rule].rule.vms.contains(name);
         let own: Vec<usize> = (0..rules.len()).filter(is_own).collect();
         let moves_on = own.iter().any(|&rule| !rules[rule].rule.kind.names_hosts());
@@ -265,19 +264,17 @@ pub(crate) fn place(
                 Some(number) => first + number as usize - 1..first + number as usize,
                 None => first..first + group.count as usize,
             };
-            open.extend(range.map(|host| Reverse((rooms[host].rank(vm, broken(&rules, &own, host, name)), host))));
+            open.extend(range.map(|host| (rooms[host].rank(vm, broken(&rules, &own, host, name)), host)));
         }
         for machine in &mut placed[first..first + vm.count as usize] {
-            let Reverse((_, host)) = open.pop()?;
+            let &(_, host) = open.iter().min()?;
             rooms[host].take(vm);
-            own.iter().for_each(|&rule| _ = rules[rule].on.insert(host));
-            let ranked = |host: usize| {
-                let broken = broken(&rules, &own, host, group_of[host]);
-                Reverse((rooms[host].rank(vm, broken), host))
-            };
-            open.push(ranked(host));
-            if moves_on {
-                open = open.iter().map(|&Reverse((_, host))| ranked(host)).collect();
+            own.iter().for_each(|&rule| rules[rule].on[host] = true);
+            for (rank, other) in &mut open {
+                if moves_on || *other == host {
+                    let broken = broken(&rules, &own, *other, group_of[*other]);
+                    *rank = rooms[*other].rank(vm, broken);
+                }
             }
             *machine = host;
         }
@@ -293,9 +290,9 @@ impl Scenario {
     /// deployment of its storage allows. It must fit the host (vCPUs, memory, affinity), and hosts with enough logical
     /// CPUs come first. Of these it goes to a host with memory left beside configured VMs and the hypervisor: the one
     /// with the fewest vCPUs per logical CPU so far. If none has memory left, it goes where memory is least
-    /// overcommitted. Of equals, the first. Where its keys allow several hosts, it keeps must rules before all else, and
-    /// should rules among hosts that have memory left. A validated scenario always has a placement. A scenario changed since can
-    /// get `None`.
+    /// overcommitted. Of equals, the first. Where its keys allow several hosts, it keeps must rules before all else,
+    /// and should rules among hosts that have memory left. A validated scenario always has a placement. A scenario
+    /// changed since can get `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
         place(&self.hosts, &self.vms, &self.workloads, &self.storage, &self.rules)
     }

@@ -95,7 +95,7 @@ impl Topology {
         let fits = vm.memory.bytes() <= usable_bytes(host);
         let together = if fits { self.nodes.room } else { 0 };
         let cpus_per_node = host.cores_per_node() * host.threads_per_core;
-        let bound: Option<BTreeSet<u32>> =
+        let bound: Option<Vec<u32>> =
             (vm.affinity_cpus()).map(|cpus| cpus.iter().map(|cpu| cpu / cpus_per_node).collect());
         let load = |node: usize| {
             let load = load(node);

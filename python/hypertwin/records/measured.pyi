@@ -60,9 +60,9 @@ class HostFields:
     cluster: str
     """The cluster of the host, or of the VM's host. `default` if the scenario names none."""
     usage_pct: float
-    """CPU cycles used divided by cores × nominal clock, at most 100. At 100 every core has a busy thread,
-    although second threads still have capacity. For a cluster it is the mean over its hosts, weighted by cores
-    × nominal clock.
+    """CPU cycles used divided by cores × nominal clock, at most 100. Two busy threads of a core use 1.25 cores
+    on ESXi, as VMs are charged, and one core on Linux. For a cluster it is the mean over its hosts, weighted by
+    cores × nominal clock.
     """
     usage_pct_ci95: float | None
     utilization_pct: float
@@ -304,6 +304,8 @@ class VmFields:
     disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR
     histogram). Means, smallest and largest values are exact.
     """
+    io_longest_s: float
+    """The longest time that an I/O took, or had waited at the end of the run. Of all VMs and replications."""
     io_mb_per_s: float
     """Payload of completed I/Os."""
     io_cpu_cycles_per_io: float

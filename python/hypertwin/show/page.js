@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources af1e2ced8f5e001203433507833af497c27f8294a5dd2c8db7197e236d668d49 */
+/* built by `make page` from web/, sources 62c78153572b8d6b38598de0e2e039ee20e4efd6f21b91738ea901d103d396a7 */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

@@ -1,16 +1,16 @@
 //! Placement rules: affinity and anti-affinity between VMs, and VM-host rules.
 //!
-//! `host` sets the initial host of a VM, even against a rule. VMs without one begin where they keep the rules, if they can.
-//! Restarts and migrations keep them.
+//! `host` sets the initial host of a VM, even against a rule. VMs without one begin where they keep the rules, if they
+//! can. Restarts and migrations keep them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shape::plain_enum;
 
-/// A placement rule, as in vSphere DRS or Proxmox HA. An initial `host` that violates it is allowed. VMs without `host`,
-/// restarts and migrations keep it, and `drs` corrects violations. A rule that cannot be kept because its VMs or hosts are in
-/// different clusters is an error.
+/// A placement rule, as in vSphere DRS or Proxmox HA. An initial `host` that violates it is allowed. VMs without
+/// `host`, restarts and migrations keep it, and `drs` corrects violations. A rule that cannot be kept because its VMs
+/// or hosts are in different clusters is an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementRule {

@@ -169,7 +169,7 @@ class Present:
         return replace(limits, vcpu_ratio=max(self._vcpu_ratio(each, limits.failures) for each in clusters))
 
     def _vcpu_ratio(self, cluster: str, failures: int) -> float:
-        """Return the present vCPUs per core of a cluster, after so many failures of its largest hosts if it has more.
+        """Return the present vCPUs per core of a cluster after failures of its largest hosts; one host always stays.
 
         The smallest host then has a whole number of vCPUs, because its VMs have.
         """

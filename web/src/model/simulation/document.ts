@@ -245,7 +245,7 @@ export interface HostMemory {
 export interface Host {
   /** The cluster of the host, or of the VM's host. `default` if the scenario names none. */
   cluster: string;
-  /** CPU cycles used divided by cores × nominal clock, at most 100. At 100 every core has a busy thread, although second threads still have capacity. For a cluster it is the mean over its hosts, weighted by cores × nominal clock. */
+  /** CPU cycles used divided by cores × nominal clock, at most 100. Two busy threads of a core use 1.25 cores on ESXi, as VMs are charged, and one core on Linux. For a cluster it is the mean over its hosts, weighted by cores × nominal clock. */
   usage_pct: number;
   usage_pct_ci95: number | null;
   /** Mean over hardware threads of the time that each was busy. */
@@ -425,6 +425,8 @@ export interface Vm {
   iops: number;
   /** Time from the guest's driver to the interrupt that returns the I/O. For a generator, as fio measures it: until its worker issues the next I/O, with wake-up, waits for a vCPU and CPU work. Only for VMs with virtual disks, like the other `io_` figures. All distributions have nanoseconds with three significant digits (HDR histogram). Means, smallest and largest values are exact. */
   io_latency_ms?: Latency;
+  /** The longest time that an I/O took, or had waited at the end of the run. Of all VMs and replications. */
+  io_longest_s?: number;
   /** Payload of completed I/Os. */
   io_mb_per_s?: number;
   /** Used time of the VM's vCPUs, of the worlds of its controllers and of its helper worlds, at the nominal clock, divided by its I/Os. It includes everything that the VM does, not only I/O. */

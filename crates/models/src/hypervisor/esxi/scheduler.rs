@@ -351,7 +351,8 @@ impl EsxiScheduler {
     }
 
     /// A world keeps what it is owed while it sleeps, up to the bound, but earns nothing where siblings that were awake
-    /// had its share. What is reserved for it goes on while it sleeps, up to a bound: it has that on average. However far the others have come, sleep takes no more from it than running would have.
+    /// had its share. What is reserved for it goes on while it sleeps, up to a bound: it has that on average. However
+    /// far the others have come, sleep takes no more from it than running would have.
     fn wake(&mut self, world: WorldId, now_ns: u64) {
         let owed_ns = self.most_owed_ns;
         let entry = &mut self.worlds[world as usize];
@@ -766,8 +767,8 @@ impl EsxiScheduler {
         rival.is_some_and(|rival| self.gives_way(world, best, now_ns) && self.gives_way(rival, best, now_ns))
     }
 
-    /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core: by virtual
-    /// time, or because half a core is less than what is reserved for it.
+    /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core: by
+    /// virtual time, or because half a core is less than what is reserved for it.
     fn claim(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
         let Some(rival) = self.topology.sibling(cpu).and_then(|other| cpus.running(other)) else {
             return SliceEnd::Continue;

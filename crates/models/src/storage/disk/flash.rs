@@ -1,11 +1,11 @@
 //! Flash: channels that operations are put on by chance, a controller that all of them pass, a buffer for writes.
 //!
 //! **Mechanism.** An operation works on the channel that its place is on, after what that channel was given before; one
-//! of more than 64 KiB on several. Models write pages of flash to one channel after another, as a log. A write is acknowledged from the device's buffer, and then keeps its channel busy; a
-//! random write does so for longer, as the device has to collect what is still valid in the blocks that it erases
-//! (`write_amplification.rs`). So reads slow down beside writes, and more so as these come close to the rate that the
-//! device sustains. NVMe drives suspend what they write for a read, which then waits for other reads alone; what is
-//! written takes as much longer.
+//! of more than 64 KiB on several. Models write pages of flash to one channel after another, as a log. A write is
+//! acknowledged from the device's buffer, and then keeps its channel busy; a random write does so for longer, as the
+//! device has to collect what is still valid in the blocks that it erases (`write_amplification.rs`). So reads slow
+//! down beside writes, and more so as these come close to the rate that the device sustains. NVMe drives suspend what
+//! they write for a read, which then waits for other reads alone; what is written takes as much longer.
 //!
 //! Random writes of up to 64 KiB cost by the page of 4 KiB; larger ones come to whole erase blocks, of which less has
 //! to be collected, down to what a sequential write costs.
@@ -25,10 +25,9 @@
 //! around 2014. Balanced closed networks: Lazowska et al., "Quantitative system performance", 1984, ch. 5.
 //!
 //! **Assumptions.** Collecting is spread evenly over random writes; all NVMe drives suspend programs and collections at
-//! once and at no cost, SATA and SAS drives never do; the buffer is 4 MiB, and two pages of flash for each channel of a
-//! model. Sheets are measured at depth 32 (SATA), 128
-//! (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in proportion to sequential ones,
-//! or to random reads.
+//! once and at no cost, SATA and SAS drives never do. The buffer is 4 MiB, and of a model at least two pages of flash
+//! for each channel. Sheets are measured at depth 32 (SATA), 128 (SAS) and 256 (NVMe). What a sheet does not say is as
+//! for its kind: random writes in proportion to sequential ones, or to random reads.
 //!
 //! **A flush is an event of its first write.** The other writes wait at the disk and complete with the first write.
 //! Group commit needs no record and no event of its own. A flush of SATA waits for what the drive had taken when the
@@ -276,8 +275,8 @@ impl Flash {
     }
 
     /// When a write is acknowledged that is transferred at `transferred_ns` and keeps channels busy until
-    /// `busy_until_ns`; `work` as of [`Self::work`]. The buffer has no space for it while they are busy with others for
-    /// longer than it takes them to write the rest of the buffer.
+    /// `busy_until_ns`; `work` as of [`Self::work`]. It waits for space in the buffer: until they have to write only as
+    /// much as fits there beside it.
     #[inline]
     pub fn acknowledged_ns(
         &self,
