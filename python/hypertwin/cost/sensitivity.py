@@ -113,8 +113,9 @@ class _Pair:
         *,
         path: str | None = None,
         in_range: bool | None = None,
+        rises: bool = False,
     ) -> BreakEven:
-        """Return a row of the result."""
+        """Return a row of the result. `rises` is true if more of the input makes the other candidate more expensive."""
         low, high = sorted((now, break_even))
         return BreakEven(
             input=name,
@@ -122,7 +123,7 @@ class _Pair:
             unit=unit,
             now=now,
             break_even=break_even,
-            direction="below" if break_even < now else "above",
+            direction="below" if break_even < now or (break_even == now and rises) else "above",
             cheaper=self.other,
             than=self.first,
             factor=high / low if low > 0 else None,
@@ -138,11 +139,14 @@ class _Pair:
                     inputs.setdefault(line["input"], line)
         for path, line in inputs.items():
             now = line["amount"] or 0.0
-            found = _nearest_root(self._gap_by_price(path), self._bends(path), now, self.negligible)
+            gap = self._gap_by_price(path)
+            found = _nearest_root(gap, self._bends(path), now, self.negligible)
             if found is not None:
                 label = line["label"]
                 label = label if line["kind"] == "licence" else f"{label[:1].lower()}{label[1:]}"
-                yield self.row(f"Price of {label}", line["price_unit"] or "", now, found, path=path)
+                yield self.row(
+                    f"Price of {label}", line["price_unit"] or "", now, found, path=path, rises=gap(2 * now) > 0
+                )
 
     def _gap_by_price(self, path: str) -> Callable[[float], float]:
         return lambda value: (
@@ -175,7 +179,9 @@ class _Pair:
             found = known["mid"] * (1 - gap / change)
             if found > 0:
                 inside = known["low"] <= found <= known["high"]
-                yield self.row(f"Energy of host {name}", "kWh/host/year", known["mid"], found, in_range=inside)
+                yield self.row(
+                    f"Energy of host {name}", "kWh/host/year", known["mid"], found, in_range=inside, rises=change > 0
+                )
 
     def years(self) -> Iterator[BreakEven]:
         """Yield the number of years, nearest to the present one, that makes the other candidate cheaper."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.python.cost.estates import estate, hosts, vms
 
@@ -258,6 +258,7 @@ def with_price(text: str, row: BreakEven, value: float) -> str:
     return text if old is None else text.replace(old, f"{value!r} {old.partition(' ')[2]}")
 
 
+@example(count=1, other=2, energy=1e4, rate="0%", span=1)  # both cost the same now
 @given(
     count=st.integers(1, 12),
     other=st.integers(1, 12),
