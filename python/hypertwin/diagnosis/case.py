@@ -267,7 +267,7 @@ def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> l
         found.entity = path
         found.name = name
         found.host = host or found.host
-        found.vcpus = found.vcpus or _count(evidence.stat(path, "vcpus"))
+        found.vcpus = found.vcpus or _count(evidence.stat(path, "vcpus")) or evidence.vcpus.get(path)
         memory = evidence.stat(path, "memory_bytes")
         found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
     return missing

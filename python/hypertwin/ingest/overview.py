@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ import polars as pl
 from hypertwin import _core
 from hypertwin.documents.telemetry import Line, Ready, Telemetry
 from hypertwin.ingest import lengths
-from hypertwin.ingest.telemetry import KINDS, METRICS, Reading, rounded
+from hypertwin.ingest.telemetry import KINDS, METRICS, Reading, rounded, vcpu_counts
 
 MOST_READY = 10
 """Maximum number of VMs with listed ready time, the longest first."""
@@ -100,7 +99,7 @@ def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
     means = {(entity, metric): rounded(total / n) for entity, metric, n, total in _rows(found, "seconds", "value")}
     usual = _usual_intervals(samples)
     most = {(entity, metric): value for entity, metric, value in _rows(found, "most")}
-    parts = Counter(entity.rpartition("/vcpu/")[0] for entity in {entity for entity, _ in means} if "/vcpu/" in entity)
+    parts = vcpu_counts(entity for entity, _ in means)
     machines = found.filter(pl.col("kind").is_in(_MACHINES), pl.col("metric") == "ready_sum_pct")
     ready: list[tuple[Ready, datetime | None, datetime | None]] = []
     for entity, _, first, last in _rows(machines, "first", "last"):
