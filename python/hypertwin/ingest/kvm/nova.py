@@ -30,7 +30,7 @@ ON = frozenset(
 )
 """States of servers that use memory of their host."""
 BARE_METAL = "ironic"
-"""Type of a hypervisor that is a whole machine for one server (nova/virt/ironic)."""
+"""Type of a hypervisor that stands for a physical server without VMs (nova/virt/ironic)."""
 
 _HEAD = re.compile(rb'"(hypervisor_hostname|Hypervisor Hostname|OS-EXT-SRV-ATTR:host|OS-EXT-STS:vm_state)"')
 
