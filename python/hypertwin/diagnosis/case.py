@@ -21,6 +21,9 @@ from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.metrics.words import some
 from hypertwin.scenario import Scenario, virtual_numa
 
+FAR_FROM_BUSY_PCT = 50
+"""CPU usage of a host up to which a vCPU finds a free core, if there is one for each. Our own choice."""
+
 
 @dataclass
 class Case:
@@ -99,6 +102,27 @@ class Case:
         """Return ready per vCPU without limited time: what the host makes a VM wait, or None without a measurement."""
         ready = self.per_vcpu(vm, "ready_sum_pct")
         return ready.less(self.per_vcpu(vm, "limited_sum_pct")) if ready else None
+
+    def has_free_cores(self, vm: Vm) -> bool:
+        """True if the host of a VM has a core for each vCPU of its VMs, and is far from busy.
+
+        No vCPU then waits because of other VMs.
+        """
+        host = vm.host
+        usage = self.evidence.stat(host.entity, "usage_pct") if host else None
+        if host is None or usage is None or not host.cores or not host.is_known:
+            return False
+        return host.vcpus <= host.cores and usage.often <= FAR_FROM_BUSY_PCT
+
+    def may_be_limited(self, vm: Vm) -> bool:
+        """True if the ready time of a VM can include time in which its CPU limit held it.
+
+        This time is a part of ready, unless limited time was measured too.
+        """
+        if vm.facts is None or vm.facts.limit_hz is None or self.evidence.stat(vm.entity, "limited_sum_pct"):
+            return False
+        most = (vm.vcpus or 0) * (vm.host.clock_mhz or 0.0) * 1e6 if vm.host else 0.0
+        return not most or vm.facts.limit_hz < most
 
     def used_mhz(self, vm: Vm) -> Stat | None:
         """Return the CPU that a VM uses at nominal clock, by the best available metric."""
@@ -267,7 +291,7 @@ def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> l
         found.entity = path
         found.name = name
         found.host = host or found.host
-        found.vcpus = found.vcpus or _count(evidence.stat(path, "vcpus"))
+        found.vcpus = found.vcpus or _count(evidence.stat(path, "vcpus")) or evidence.vcpus.get(path)
         memory = evidence.stat(path, "memory_bytes")
         found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
     return missing

@@ -22,7 +22,7 @@ from hypertwin.documents import diagnosis as findings
 from hypertwin.documents import telemetry as sources
 from hypertwin.extras import needs
 from hypertwin.ingest.outside import Gap
-from hypertwin.ingest.telemetry import rounded
+from hypertwin.ingest.telemetry import rounded, vcpu_counts
 from hypertwin.runs.simulation import LabelledProgress
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ class Evidence:
 
     def __init__(self, stats: dict[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
         """Use `Evidence.of` to create an object."""
+        self.vcpus = vcpu_counts(entity for entity, _ in stats)
+        """Number of measured vCPUs of VMs, by path."""
         self._worst_vcpu = _keep_worst_vcpus(stats)
         self._stats = stats
         self._path = path

@@ -144,6 +144,8 @@ class Remedies:
         return self._found(finding, vm, host)
 
     def _found(self, finding: Finding, vm: Vm | None, host: Host | None) -> Remedy | str:
+        if finding.code == "cpu-ready" and vm is not None and self.case.has_free_cores(vm):
+            return self._unlimited(vm)
         if host is not None and finding.code in CONTENTION:
             return self._contention(finding, vm, host)
         if host is not None and finding.code in MEMORY:
@@ -153,6 +155,11 @@ class Remedies:
         if host is not None and vm is None:
             return self._pool(host)
         return self._resized(finding, vm) if vm else "its subject is no VM of the cluster file"
+
+    def _unlimited(self, vm: Vm) -> Remedy | str:
+        """Return the removal of the CPU limit of a VM that has free cores, if the limit can make it wait."""
+        found = _without_limit(_Shape(self.case, vm)) if self.case.may_be_limited(vm) else None
+        return found or "its host has a free core for each vCPU, so a move of VMs does not help"
 
     # contention for CPU: a VM must move
 

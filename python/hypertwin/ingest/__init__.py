@@ -14,6 +14,7 @@
 | `demand.py` | telemetry of an inventory's hosts, VMs and clusters |
 | `apportion.py` | share of each VM in the measured use of its host |
 | `figures.py` | sums of simultaneous samples, percentiles, sums over many VMs |
+| `lengths.py` | time that each sample stands for |
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and its queries |

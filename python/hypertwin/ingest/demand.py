@@ -6,9 +6,9 @@ wait time follow. The last is CPU use as the guest sees it, times its vCPUs and 
 as demand, without the part of ready time in which only the VM's CPU limit stopped it. Without contention they are zero.
 With contention the result is an upper estimate. No sample is above the VM's limit.
 
-CPU has mean, 95th percentile and peak of the samples. Memory, ready and I/Os are means. Ballooned and swapped memory is
-the 95th percentile, because an hour of it disappears in the mean of a week. VMs of a cluster are summed at the same
-times (`figures.Figures.sums`), as are VMs of a host without its own counter.
+CPU has mean, 95th percentile and peak of the samples, each weighted by its time. Memory, ready and I/Os are means.
+Ballooned and swapped memory is the 95th percentile, because an hour of it disappears in the mean of a week. VMs of a
+cluster are summed at the same times (`figures.Figures.sums`), as are VMs of a host without its own counter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hypertwin.ingest import aggregates, telemetry, telemetry_table
+from hypertwin.ingest import aggregates, lengths, telemetry, telemetry_table
 from hypertwin.ingest.figures import DIGITS, LARGEST, LEAST_SHARE, Figure, Figures, Sum, Term
 from hypertwin.ingest.inventory import Assumption, Cluster, Demand, Host, Inventory, Vm, iso
 from hypertwin.ingest.kvm import linux_host
@@ -35,7 +35,7 @@ OF_THE_CPU = (
 OF_THE_DISKS = ("iops", "read_iops", "write_iops")
 OF_THE_MEMORY = ("memory_used_bytes", "memory_active_bytes", "ballooned_bytes", "swapped_bytes")
 OF_A_HOST = ("usage_pct", "utilization_pct", "memory_bytes")
-_READ = (*OF_THE_CPU, *OF_THE_DISKS, *OF_THE_MEMORY, *OF_A_HOST)
+_READ = (*OF_THE_CPU, *OF_THE_DISKS, *OF_THE_MEMORY, *OF_A_HOST, lengths.INTERVAL)
 
 MOST_SERIES = 2_000_000
 """Maximum number of pairs of entity and metric."""
@@ -71,6 +71,8 @@ def _wanted(readings: Iterable[Reading]) -> Iterator[pl.DataFrame]:
 @dataclass(frozen=True)
 class _Total:
     count: int
+    seconds: float
+    """Time of all samples."""
     mean: float
 
 
@@ -114,16 +116,16 @@ class _Root:
 def _roots(path: Path) -> list[_Root]:
     """Return every host, VM and guest of a file, in the order of their paths."""
     found = (
-        pl.scan_parquet(path, glob=False)
-        .filter(pl.col("value").abs() <= LARGEST)
+        lengths.weighted(path)
+        .filter(pl.col("value").abs() <= LARGEST, pl.col("metric") != lengths.INTERVAL)
         .group_by("entity", "metric")
-        .agg(pl.len(), pl.mean("value"))
+        .agg(pl.len(), pl.sum("seconds"), (pl.col("value") * pl.col("seconds")).sum() / pl.sum("seconds"))
         .collect(engine="streaming")
         .with_columns(pl.col("entity", "metric").cast(pl.String))
         .sort("entity", "metric")
     )
     roots: dict[str, _Root] = {}
-    for entity, metric, count, mean in found.iter_rows():
+    for entity, metric, count, seconds, mean in found.iter_rows():
         kind = entity.split("/")[-2]
         path_of = entity.rpartition(f"/{kind}/")[0] if kind in ("vcpu", "disk") else entity
         kind_of = path_of.split("/")[-2] if "/" in path_of else ""
@@ -133,7 +135,7 @@ def _roots(path: Path) -> list[_Root]:
             named = telemetry.names(path_of)
             roots[path_of] = _Root(path_of, kind_of, named[kind_of], named.get("host"))
         counters = roots[path_of].own if path_of == entity else roots[path_of].parts
-        counters.setdefault(metric, {})[entity] = _Total(count, telemetry.rounded(mean, DIGITS))
+        counters.setdefault(metric, {})[entity] = _Total(count, seconds, telemetry.rounded(mean, DIGITS))
     return list(roots.values())
 
 
@@ -304,14 +306,14 @@ def _having(roots: Sequence[_Root], metric: str) -> list[_Root]:
 
 
 def _mean(roots: Sequence[_Root], metric: str) -> float | None:
-    """Return the mean of a metric over the samples of all roots with the metric."""
+    """Return the mean of a metric over the time of all roots with the metric."""
     found = [
-        (mean, max(total.count for total in root.counters(metric).values()))
+        (mean, max(total.seconds for total in root.counters(metric).values()))
         for root in _having(roots, metric)
         if (mean := root.mean(metric)) is not None
     ]
-    count = sum(count for _, count in found)
-    return sum(mean * own for mean, own in found) / count if count else None
+    seconds = sum(own for _, own in found)
+    return sum(mean * own for mean, own in found) / seconds if seconds else None
 
 
 class _Measured:
@@ -526,7 +528,10 @@ def _fact_of(clusters: list[Cluster], name: str, datacenter: str) -> int:
 
 
 def _counter(of: str, figure: Figure) -> str:
-    return f"{of}, samples of {figure.interval_s:g} s" if figure.interval_s else of
+    if not figure.interval_s:
+        return of
+    longest = figure.longest_s or figure.interval_s
+    return f"{of}, samples of {figure.interval_s:g}{f' to {longest:g}' * (longest > figure.interval_s)} s"
 
 
 def _added_up(total: Sum, several: int) -> str:

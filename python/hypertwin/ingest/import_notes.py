@@ -53,6 +53,10 @@ class ImportNotes:
         for text in texts:
             self._add(Note("host", text), name)
 
+    def unreachable(self, name: str, state: str) -> None:
+        """Note that the host of this name is in a state in which it runs no further VMs."""
+        self.host(name, f"{state}: assumed in maintenance; its VMs are as of its last connection")
+
     def vm(self, name: str, text: str, named: bool = True) -> None:
         """Note that `text` holds for the VM of this name. If not `named`, such VMs are counted, not listed."""
         self._add(Note("VM", text, named), name)

@@ -6,6 +6,7 @@ finite. Every fault becomes one `SourceError` with the file, the place, the valu
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import itertools
@@ -191,17 +192,22 @@ def _no_number(text: str) -> NoReturn:
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text file of any length, one at a time, without line ends. Invalid UTF-8 becomes U+FFFD."""
+    """Yield the lines of a text file of any length, one at a time, without line ends.
+
+    The text is UTF-8, or UTF-16 with a byte order mark, as Windows writes it. Invalid bytes become U+FFFD.
+    """
     with opened(path) as stream:
         reader = io.BufferedReader(stream)  # type: ignore[type-var]
+        is_wide = reader.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        wide = io.TextIOWrapper(reader, "utf-16", "replace", newline="\n") if is_wide else None
         number = 0
-        while line := reader.readline(MOST_LINE_BYTES + 1):
+        while line := (wide or reader).readline(MOST_LINE_BYTES + 1):
             number += 1
             if len(line) > MOST_LINE_BYTES:
                 allowed = f"lines of at most {MOST_LINE_BYTES} bytes"
                 Source(path, line=number).too_large("a longer line", allowed, "check that it is text")
-            text = line.decode("utf-8", "replace").rstrip("\r\n")
-            yield text.removeprefix("\ufeff") if number == 1 else text
+            text = line if isinstance(line, str) else line.decode("utf-8", "replace")
+            yield text.rstrip("\r\n").removeprefix("\ufeff") if number == 1 else text.rstrip("\r\n")
 
 
 def number(text: str) -> float | None:

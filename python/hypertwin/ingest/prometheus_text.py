@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,13 @@ MOST_INSTANCES = 2_000
 MOST_ENTITIES = 200_000
 LAST_S = 7_258_118_400.0
 TIME = "node_time_seconds"
-SYSTEMS = ("node_uname_info", "node_dmi_info", TIME)
+CPU = "node_cpu_seconds_total"
+BOOT = "node_boot_time_seconds"
+BOOT_S = 60.0
+"""Seconds by which the time of the boot can differ between scrapes. A system derives it from its clock."""
+SYSTEMS = ("node_uname_info", "node_dmi_info", TIME, BOOT)
+PARTS = frozenset(("cpu", "mode", "vcpu"))
+"""Labels of parts of a system or VM, whose counters restart together."""
 
 _META = re.compile(r"# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]{0,200})(?: |$)")
 _SAMPLE = re.compile(
@@ -153,6 +159,11 @@ def _plain(text: str) -> str:
     return re.sub(r"\\.", lambda found: _ESCAPED.get(found[0], found[0]), text) if "\\" in text else text
 
 
+def _whole(key: Key) -> Key:
+    """Return the labels without those of parts that restart together."""
+    return tuple(pair for pair in key if pair[0] not in PARTS)
+
+
 class _Frames:
     """Rows of all scrapes, and notes on them."""
 
@@ -168,7 +179,7 @@ class _Frames:
         """Instances that count vCPU time in nanoseconds."""
         self.pending: dict[tuple[str, str, float], tuple[Query, list[Series]]] = {}
         """Series by query and seconds between scrapes, waiting for output."""
-        self.scrapes = self.pairs = self.untimed = self.rows = self.waiting = 0
+        self.scrapes = self.pairs = self.untimed = self.rows = self.waiting = self.restarts = 0
 
     def frames(self) -> Iterator[pl.DataFrame]:
         for file, instance in self.files():
@@ -203,15 +214,16 @@ class _Frames:
         }
         seconds = {owner: span for owner, span in seconds.items() if span > 0}
         self.pairs += bool(seconds)
+        restarted = self.restarted(scrape) & seconds.keys()
+        self.restarts += len(restarted)
+        seconds = {owner: span for owner, span in seconds.items() if owner not in restarted}
 
         def grew(name: str) -> dict[Key, float]:
-            found = {}
-            for key, value in scrape.of(name).items():
-                owner = dict(key)["instance"]
-                first = self.before[owner].of(name).get(key) if owner in seconds else None
-                if first is not None and value >= first:  # else it was restarted
-                    found[key] = (value - first) / seconds[owner]
-            return found
+            found = dict(self.grown(name, scrape, seconds))
+            fell = {_whole(key) for key, more in found.items() if more < 0}
+            return {
+                key: more / seconds[dict(key)["instance"]] for key, more in found.items() if _whole(key) not in fell
+            }
 
         def look(expression: str) -> list[Series]:
             found = promql.evaluated(expression, scrape.of, grew)
@@ -236,6 +248,23 @@ class _Frames:
             self.source.too_many(MOST_INSTANCES, "instances")
         if self.waiting > PART_ROWS:
             yield from self.parts()
+
+    def restarted(self, scrape: Scrape) -> set[str]:
+        """Return the instances that restarted since their last scrape: a CPU counter fell, or the boot time changed.
+
+        Other counters of such an instance can be above their last value, or can have been 0.
+        """
+        known = scrape.times.keys() & self.before.keys()
+        fell = {dict(key)["instance"] for key, more in self.grown(CPU, scrape, known) if more < 0}
+        return fell | {dict(key)["instance"] for key, more in self.grown(BOOT, scrape, known) if abs(more) > BOOT_S}
+
+    def grown(self, name: str, scrape: Scrape, owners: Collection[str]) -> Iterator[tuple[Key, float]]:
+        """Yield the differences of a series since the last scrapes of some instances."""
+        for key, value in scrape.of(name).items():
+            owner = dict(key)["instance"]
+            first = self.before[owner].of(name).get(key) if owner in owners else None
+            if first is not None:
+                yield key, value - first
 
     def parts(self) -> Iterator[pl.DataFrame]:
         """Yield waiting series, as parts of the table."""
@@ -263,4 +292,7 @@ class _Frames:
             self.reading.notes.append(
                 f"{self.untimed} scrapes do not say when they were taken: only their gauges are read"
             )
+        if self.restarts:
+            several = "s" * (self.restarts > 1)
+            self.reading.notes.append(f"{self.restarts} restart{several} between scrapes: no rates from these times")
         self.reading.notes += self.systems.notes()

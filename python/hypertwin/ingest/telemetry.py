@@ -10,7 +10,8 @@ A `/` or `%` in a name is percent-encoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -172,6 +173,11 @@ def names(path: str) -> dict[str, str]:
     """Return the names in an entity's path, by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
     parts = path.split("/")
     return {kind: unquote(name) for kind, name in zip(parts[::2], parts[1::2], strict=False)}
+
+
+def vcpu_counts(entities: Iterable[str]) -> dict[str, int]:
+    """Return the number of measured vCPUs of each VM, by path of the VM. Some sources state no other number."""
+    return Counter(entity.rpartition("/vcpu/")[0] for entity in set(entities) if "/vcpu/" in entity)
 
 
 def rounded(value: float, digits: int = SIGNIFICANT) -> float:

@@ -215,7 +215,7 @@ async def _import(api: Api, request: Request) -> Response:
         if exported is not None:
             source = await asyncio.to_thread(api.folder.export, exported)
         else:
-            source = Path(place) / f"upload{Path(name).suffix[:8] if name.isprintable() else ''}"
+            source = Path(place) / imports.file_name(name)
             await imports.receive(request.stream(), source)
         made, notes = await imports.make(source, exported or name, api.folder, target)
     return JSONResponse({"name": target, "sha256": made.sha256, "notes": notes}, 201)

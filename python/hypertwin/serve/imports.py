@@ -18,6 +18,19 @@ SECONDS = 180.0
 """Maximum seconds of an import."""
 MADE = "made.yaml"
 _MAX_SAID = 8_000
+_MAX_NAME, _MAX_ENDING = 50, 8
+"""Maximum characters of the name of an upload's file, and of its ending."""
+
+
+def file_name(name: str) -> str:
+    """Return the name of an upload as the name of a file, with letters, digits, spaces and `.()_-` only.
+
+    The import reads the date of an export in this name, and names the scenario by it. A long name keeps its end.
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    plain = "".join(each if each.isalnum() or each in " .()-" else "_" for each in last)
+    stem, ending = Path(plain).stem, Path(plain).suffix[:_MAX_ENDING]
+    return f"{stem[-_MAX_NAME:].lstrip(' .-').rstrip(' .') or 'upload'}{ending}"
 
 
 async def receive(parts: AsyncIterator[bytes], file: Path) -> None:

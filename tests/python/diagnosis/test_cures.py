@@ -60,6 +60,41 @@ def test_a_configured_limit_that_is_reached_explains_ready_and_is_removed() -> N
     assert (limit.what_if["set"], limit.what_if["helps"]) == ({"vms.db.limit": None}, True)
 
 
+IDLE = {"hosts.esx1.measured": {"cpu_usage_pct": 30}, "vms.db.measured": {"cpu_mhz": 6000, "ready_pct": 12}}
+
+
+@pytest.mark.parametrize(
+    ("change", "cause", "advice"),
+    [
+        ({}, "The cause is unknown.", "Check for a CPU limit"),
+        ({"vms.db.limit": "10 GHz"}, "Its CPU limit is 10 GHz (50 % of its vCPUs)", "Remove the limit"),
+        ({"vms.db.affinity": "0-7"}, "Its CPU affinity keeps it on some CPUs", "Remove the affinity"),
+    ],
+)
+def test_ready_on_a_host_with_free_cores_is_not_for_lack_of_cpus(
+    change: dict[str, Any], cause: str, advice: str
+) -> None:
+    (waits,) = diagnose(cluster=scenario.loads(PAIR, {**IDLE, **change})).findings
+    assert (waits.code, waits.severity) == ("cpu-ready", "critical")
+    assert "no CPU is free" not in waits.text
+    assert f"Its CPU usage is 30 %, so a lack of CPUs is not the cause. {cause}" in waits.text
+    assert waits.advice.startswith(advice)
+    if "vms.db.limit" in change:
+        assert waits.what_if is not None
+        assert waits.what_if["set"] == {"vms.db.limit": None}
+    else:
+        assert waits.what_if is None
+        assert waits.no_what_if == "its host has a free core for each vCPU, so a move of VMs does not help"
+
+
+@pytest.mark.parametrize(
+    "change", [{"hosts.esx1.measured.cpu_usage_pct": 80}, {"vms.web.host": "esx1", "vms.web.vcpus": 9}]
+)
+def test_ready_on_a_busy_or_crowded_host_is_for_lack_of_cpus(change: dict[str, Any]) -> None:
+    waits = next(each for each in diagnose(cluster=scenario.loads(PAIR, {**IDLE, **change})).findings)
+    assert (waits.code, "no CPU is free for them" in waits.text) == ("cpu-ready", True)
+
+
 @pytest.mark.parametrize(
     ("change", "codes"),
     [

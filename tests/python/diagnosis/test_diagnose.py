@@ -94,6 +94,14 @@ def codes(found: Diagnosis) -> set[str]:
     return {finding.code for finding in found.findings}
 
 
+def test_a_vm_without_a_number_of_vcpus_has_those_that_were_measured(look: Look) -> None:
+    table: dict[tuple[str, str], Value] = {key: value for key, value in HEALTHY.items() if key != (DB, "vcpus")}
+    table[DB, "ready_sum_pct"] = 200
+    table |= {(f"{DB}/vcpu/{number}", "ready_sum_pct"): 50 for number in range(4)}
+    (found,) = (each for each in look(table).findings if each.code == "cpu-ready")
+    assert found.severity == "critical"
+
+
 def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
     found = look(HEALTHY)
     assert found.findings == ()

@@ -334,10 +334,11 @@ def test_machines_that_were_sampled_at_other_times_and_intervals_are_aligned() -
     (found,) = with_measured(cluster(A, B), readings).clusters
     assert found.counter == "sum over 2 of 2 VMs, every 60 s"
     assert (found.over_s, found.at) == (19 * 60, "2026-01-01T00:19:07Z")
-    # of the first interval only the last 7 s are known of a
+    # a has one sample of 20 s in the first interval, so that the interval counts for the mean of 20 and 60 s
     together = [110.0] + [100.0 * ((moment - 1) % 2) + b[moment] for moment in range(1, 20)]
-    assert found.cpu_mhz == pytest.approx(sum(together) / 20)
-    assert (found.cpu_p95_mhz, found.cpu_peak_mhz) == (p95(together), max(together))
+    assert found.cpu_mhz == pytest.approx((40 * together[0] + 60 * sum(together[1:])) / (40 + 60 * 19))
+    # 19 of 19 2/3 intervals are less than 95 % of the time
+    assert (found.cpu_p95_mhz, found.cpu_peak_mhz) == (max(together), max(together))
 
 
 def test_a_sample_that_comes_a_little_late_is_of_its_interval() -> None:
@@ -348,6 +349,55 @@ def test_a_sample_that_comes_a_little_late_is_of_its_interval() -> None:
     ]
     (found,) = with_measured(cluster(A, B), [telemetry.Reading("x", "x", iter([telemetry_table.frame(rows)]))]).clusters
     assert (found.cpu_mhz, found.cpu_p95_mhz, found.cpu_peak_mhz) == (100, 200, 200)
+
+
+def _rollup_and_real_time(metric: str, before: float, after: float) -> Iterator[tuple[datetime, str, str, float]]:
+    """12 hours of samples of 300 s, then an hour of samples of 20 s."""
+    for name in ("a", "b"):
+        for index in range(144):
+            yield START + timedelta(seconds=300 * (index + 1)), f"vm/{name}", metric, before
+        for index in range(180):
+            yield START + timedelta(hours=12, seconds=20 * (index + 1)), f"vm/{name}", metric, after
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_sample_counts_by_the_time_that_it_stands_for(stated: bool) -> None:
+    rows = [
+        *_rollup_and_real_time("used_mhz", 1000.0, 4000.0),
+        *_rollup_and_real_time("ready_sum_pct", 0.0, 40.0),
+        *(_rollup_and_real_time("interval_s", 300.0, 20.0) if stated else ()),
+    ]
+    got = with_measured(cluster(A, B), [telemetry.Reading("x", "x", iter([telemetry_table.frame(rows)]))])
+    demand, (found,) = got.vms[0].demand, got.clusters
+    assert demand is not None
+    mean = (12 * 1000 + 4000) / 13
+    assert (demand.cpu_mhz, found.cpu_mhz) == pytest.approx((mean, 2 * mean), rel=1e-4)
+    assert (demand.cpu_p95_mhz, demand.cpu_peak_mhz, found.cpu_p95_mhz) == (4000, 4000, 8000)
+    assert found.counter == "sum over 2 of 2 VMs, every 300 s"
+    assert demand.counter == "used_mhz, samples of 20 to 300 s"
+    if stated:
+        assert got.vms[0].ready_pct == pytest.approx(40 / 13 / 2)
+
+
+def test_a_minute_of_short_samples_is_a_minute_of_an_hour() -> None:
+    """Twelve samples of 5 s at 90 %, then 59 of a minute at 10 %."""
+    vms = ("host/esx1/vm/a", "host/esx1/vm/b")
+    readings = [
+        reading(
+            *((vm, "used_mhz", [80.0 * share] * many) for vm in vms),
+            ("host/esx1", "usage_pct", [float(share)] * many),
+            ("host/esx1", "interval_s", [every_s] * many),
+            every_s=every_s,
+            after_s=after_s,
+        )
+        for share, many, every_s, after_s in ((90, 12, 5.0, 5.0), (10, 59, 60.0, 120.0))
+    ]
+    got = with_measured(cluster(A, B), readings)
+    (host,), (found,), demand = got.hosts, got.clusters, got.vms[0].demand
+    share = (90 + 59 * 10) / 60
+    assert demand is not None
+    assert (host.cpu_usage_pct, demand.cpu_mhz, found.cpu_mhz) == pytest.approx((share, 80 * share, 160 * share), 1e-3)
+    assert (host.cpu_p95_pct, demand.cpu_p95_mhz, found.cpu_p95_mhz) == (10, 800, 1600)
 
 
 def test_only_the_time_that_all_cover_counts() -> None:

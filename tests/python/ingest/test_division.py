@@ -97,6 +97,15 @@ def test_a_column_of_zeros_is_no_demand() -> None:
     assert all(vm["measured"]["cpu_mhz"] == 0 for vm in vms.values())
 
 
+def test_on_an_unmeasured_host_a_vm_is_like_the_others() -> None:
+    vms = [*VMS[:4], replace(VMS[4], vcpus=4, demand=None)]
+    _, made, told = _made(replace(HOST, cpu_usage_pct=None), vms)
+    assert _loads(made) == [2.0] * 4 + [1.0]
+    said = "no measured demand, nor usage of its host: the mean of the other VMs of its cluster, by vCPUs"
+    assert f"1 VM: {said}" in told
+    assert "cluster's measured usage" not in told
+
+
 def test_with_nothing_measured_machines_do_little() -> None:
     _, vms, told = _made(replace(HOST, cpu_usage_pct=None), [replace(vm, demand=None) for vm in VMS])
     assert _loads(vms) == [1.0] * 5

@@ -179,6 +179,35 @@ def test_a_restart_gives_no_rate_and_nanoseconds_are_found_out(tmp_path):
     assert len(found["host/kvm1", "load_1min"]) == 3
 
 
+def test_a_reboot_between_scrapes_is_not_utilization(tmp_path):
+    """Idle and user time fall, and steal time of 0 stays. After the reboot, time goes on."""
+    shift = 1060
+    after = [node(seconds).replace(f"{START + seconds:.3f}", f"{START + shift + seconds:.3f}") for seconds in (0, 60)]
+    (tmp_path / "kvm1.prom").write_text("".join([node(940), node(1000), *after]))
+    found, _, reading = rows(tmp_path / "kvm1.prom")
+    assert found["host/kvm1", "utilization_pct"] == pytest.approx([25, 25])
+    assert reading.notes == ["1 restart between scrapes: no rates from these times"]
+
+
+def test_a_long_time_after_a_reboot_hides_in_no_counter(tmp_path):
+    """All counters are above those of the scrape before, but the system booted in between."""
+    boots = [f"node_boot_time_seconds {START + at}\n" for at in (-10, 12, 12)]
+    text = "".join(node(seconds) + boot for seconds, boot in zip((0, 3600, 3660), boots, strict=True))
+    (tmp_path / "kvm1.prom").write_text(text.replace(f"{START + 12}", f"{START + 1200}"))
+    found, _, _ = rows(tmp_path / "kvm1.prom")
+    assert found["host/kvm1", "utilization_pct"] == pytest.approx([25])
+
+
+def test_a_vm_of_which_one_vcpu_restarted_has_no_rate(tmp_path):
+    text = [node(seconds) + libvirt(seconds) for seconds in (100, 160)]
+    text[1] = text[1].replace('vcpu="1"} 80.000000', 'vcpu="1"} 3.000000')
+    (tmp_path / "kvm1.prom").write_text("".join(text))
+    found, _, _ = rows(tmp_path / "kvm1.prom")
+    vm = 'host/kvm1/vm/db "a"%2Fb'
+    assert (vm, "run_sum_pct") not in found
+    assert found[vm, "ready_sum_pct"] == pytest.approx([20])
+
+
 def test_telemetry_and_diagnose_on_the_command_line(tmp_path, cli):
     folder = tmp_path / "kvm1"
     folder.mkdir()

@@ -93,6 +93,29 @@ def test_vcpus_and_interval_of_ready_come_from_where_they_are(tmp_path: Path) ->
     assert ready == {"entity": vm, "summed_pct": 20.0, "vcpus": 2, "interval_s": 300.0}
 
 
+def test_a_sample_counts_by_the_time_that_it_stands_for(tmp_path: Path) -> None:
+    """An hour of samples of 300 s, then five minutes of samples of 20 s."""
+    times = [(300 * (index + 1), 300) for index in range(12)] + [(3600 + 20 * (index + 1), 20) for index in range(15)]
+    rows = [
+        (START + timedelta(seconds=at), "vm/db", metric, value)
+        for at, length in times
+        for metric, value in (
+            ("used_mhz", 1000.0 if length == 300 else 4000.0),
+            ("ready_sum_pct", 0.0 if length == 300 else 13.0),
+            ("interval_s", float(length)),
+        )
+    ]
+    path = tmp_path / "mixed.parquet"
+    telemetry_table.write([telemetry_table.frame(rows)], path)
+    found = overview(path)
+    lines = {line["metric"]: line for line in found["lines"]}
+    assert (lines["used_mhz"]["samples"], lines["used_mhz"]["p95"]) == (27, 4000)
+    assert lines["used_mhz"]["mean"] == pytest.approx((12 * 1000 + 4000) / 13)
+    # the interval with the most time
+    (ready,) = found["ready"]
+    assert (ready["summed_pct"], ready["interval_s"]) == (pytest.approx(1), 300)
+
+
 def test_the_command_writes_parquet_and_csv(cli: Cli, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     done = cli("telemetry", table, table, "-o", out)

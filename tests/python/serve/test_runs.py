@@ -351,6 +351,39 @@ def test_exports_are_imported_under_a_new_name(server: Served, folder: Path, tmp
         (folder / made).unlink()
 
 
+def test_an_upload_keeps_the_date_in_its_name(server: Served, folder: Path, tmp_path: Path) -> None:
+    name = "RVTools_export_all_2026-06-01_08.00.00"
+    file = tmp_path / "rvtools.xlsx"
+    rvtools_files.write_xlsx(rvtools_files.export(hosts=2, vms=4, disks=4), file)
+    answer = server.send("POST", f"/api/import/{name}.xlsx?to=dated.yaml", file.read_bytes())
+    assert answer.status == 201, answer.body
+    made = scenario.load(folder / "dated.yaml")
+    (folder / "dated.yaml").unlink()
+    assert made.name == name.replace(".", "-")
+    assert {host["measured"]["at"] for host in made.data["hosts"].values()} == {"2026-06-01T08:00:00"}
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("RVTools_export_all_2026-06-01_08.00.00.xlsx", "RVTools_export_all_2026-06-01_08.00.00.xlsx"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\exports\\Größe (1).csv", "Größe (1).csv"),
+        ("--out=x.yaml", "out_x.yaml"),
+        ("a\r\nX: y\x00\u202e.xlsx", "a__X_ y__.xlsx"),
+        (".xlsx", "xlsx"),
+        ("..", "upload"),
+        ("", "upload"),
+        ("x" * 300 + "_2026-06-01.xlsx", "x" * 39 + "_2026-06-01.xlsx"),
+        ("𠀀" * 300 + ".𠀀𠀀", "𠀀" * 50 + ".𠀀𠀀"),
+    ],
+)
+def test_the_file_of_an_upload_has_a_plain_name(name: str, file: str, tmp_path: Path) -> None:
+    assert imports.file_name(name) == file
+    (tmp_path / file).write_bytes(b"x")
+    assert [each.name for each in tmp_path.iterdir()] == [file]
+
+
 def _bomb() -> bytes:
     """A workbook of a megabyte that unpacks to a gigabyte."""
     made = io.BytesIO()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from hypertwin.diagnosis.case import Case
+from hypertwin.diagnosis.case import FAR_FROM_BUSY_PCT, Case
 from hypertwin.diagnosis.evidence import Stat
 from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
 from hypertwin.diagnosis.rules import hosts
@@ -61,11 +61,13 @@ USAGE_COUNTER = Reference(
     "cpu-ready",
     title="VMs wait for CPU",
     says=(
-        "vCPUs are ready to run but get no CPU, because the host has more to run than cores. The limits are per vCPU, "
-        "not summed. Limited time is not counted, because it belongs to `cpu-limit`. A KVM guest sees its ready time "
-        "as steal. ESXi guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% "
-        "is half of the published healthy limit. If a single vCPU waits more than the critical limit and "
-        f"{FAR} times the mean of its VM, the VM gets a warning even if its mean is within or near the limits."
+        "vCPUs are ready to run but get no CPU, because the host has more to run than cores. If its CPU usage is at "
+        f"most {FAR_FROM_BUSY_PCT}%, and it has a core for each vCPU, the finding names other causes, such as a CPU "
+        "limit. The limits are per vCPU, not summed. Limited time is not counted, because it belongs to `cpu-limit`. A "
+        "KVM guest sees its ready time as steal. ESXi guests always show 0 steal. No limit of steal is published, so "
+        "the limits of ready apply. 2.5% is half of the published healthy limit. If a single vCPU waits more than the "
+        f"critical limit and {FAR} times the mean of its VM, the VM gets a warning even if its mean is within or near "
+        "the limits."
     ),
     bands=(READY, STEAL),
     references=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
@@ -93,6 +95,7 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             told = told.partition(" (")[0]
         on = f" on {vm.host_name}" if vm.host_name else ""
         alone = f"vCPU {lone.number} alone: ready {ready.of_one(lone.high, interval)}" if lone else ""
+        cause, free = _cause(case, vm), case.has_free_cores(vm)
         who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} are ready to run"
         costop, latency = case.per_vcpu(vm, COSTOP.metric), case.evidence.stat(vm.entity, LATENCY)
         held = f" CPU latency (%LAT_C) is {ready.percent(latency.high)}, {latency.said(SUSTAINED)}." if latency else ""
@@ -108,11 +111,11 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             figure=alone or told,
             text=(
                 f"{who}{f'{on} far more than the others: ready {ready.of_one(lone.high, interval)}' if lone else ''}"
-                f"{'. The VM: ' if lone else ' and no CPU is free for them: '}{told}, {each.said(SUSTAINED)}"
+                f"{'. The VM: ' if lone else f' and {_why(free)}: '}{told}, {each.said(SUSTAINED)}"
                 + each.on_average(
                     f"; {ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average"
                 )
-                + f".{held}{_crowd(vm.host)} "
+                + f".{held}{_crowd(vm.host)}{cause.text} "
                 + (
                     "Work on that vCPU takes longer by this. The mean of the VM hides it."
                     if lone
@@ -122,12 +125,57 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             advice=(
                 "Check if affinity or pinning restricts it to a few CPUs, and what else runs there."
                 if lone
-                else "Take load off the host: move a VM to a host with free cores, or remove unused vCPUs. "
-                "More vCPUs make it worse."
+                else cause.advice
             ),
             evidence=evidence,
         )
     yield from _steal(case)
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """Cause of ready time, in a sentence after a space, and advice."""
+
+    text: str
+    advice: str
+
+
+def _why(free: bool) -> str:
+    return "do not run" if free else "no CPU is free for them"
+
+
+def _cause(case: Case, vm: Vm) -> _Cause:
+    """Return the cause of the ready time of a VM, as far as its host and its settings show it."""
+    usage = case.evidence.stat(vm.host.entity, USAGE.metric) if vm.host else None
+    limit = _of_limit(case, vm)
+    if usage is None or not case.has_free_cores(vm):
+        return _Cause(
+            limit,
+            "Take load off the host: move a VM to a host with free cores, or remove unused vCPUs. More vCPUs make it "
+            "worse.",
+        )
+    idle = f" Its CPU usage is {ready.percent(usage.often)}, so a lack of CPUs is not the cause."
+    if limit:
+        return _Cause(idle + limit, f"{_NO_LIMIT} A move of VMs does not help.")
+    if vm.facts is not None and vm.facts.has_affinity:
+        return _Cause(
+            f"{idle} Its CPU affinity keeps it on some CPUs, which others can use too.",
+            "Remove the affinity, or check what else runs on these CPUs. A move of other VMs does not help.",
+        )
+    return _Cause(
+        f"{idle} The cause is unknown.",
+        "Check for a CPU limit of the VM or its resource pool, for affinity or pinning to a few CPUs, and for short "
+        "peaks of the host. A move of VMs is unlikely to help.",
+    )
+
+
+def _of_limit(case: Case, vm: Vm) -> str:
+    """Return a sentence on the CPU limit of a VM if its ready time can include limited time."""
+    if vm.facts is None or vm.facts.limit_hz is None or not case.may_be_limited(vm):
+        return ""
+    most = (vm.vcpus or 0) * (vm.host.clock_mhz or 0.0) * 1e6 if vm.host else 0.0
+    part = f" ({ready.percent(100 * vm.facts.limit_hz / most)} of its vCPUs)" if most else ""
+    return f" Its CPU limit is {vm.facts.limit_hz / 1e9:g} GHz{part}: ready time can include time held by this limit."
 
 
 def _steal(case: Case) -> Iterator[Finding]:

@@ -6,7 +6,7 @@
 | `Get-VM` | VMs, their memory |
 | `Measure-VM` | CPU use of VMs in MHz during metering |
 | `Get-VMHardDiskDrive` with `Get-VHD`; `Get-VMSnapshot` | virtual disks by path; checkpoints |
-| `Get-ClusterNode` | clusters, and paused nodes |
+| `Get-ClusterNode` | clusters, and nodes that are paused or down |
 
 Properties: learn.microsoft.com, modules Hyper-V and FailoverClusters, and the classes of dsccommunity's stubs of
 Hyper-V; states: Microsoft.HyperV.PowerShell.VMState (JSON has numbers). Sizes are in bytes, `MaxClockSpeed` in MHz. The
@@ -60,6 +60,7 @@ _ON = frozenset(
 ) | frozenset(("2", "9", "10", "4", "32776", "32777"))
 """States of VMs that use memory of their host."""
 _PAUSED = ("paused", "2")
+_DOWN = ("down", "1")
 _SPAN = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]{1,7})?")
 
 
@@ -201,6 +202,9 @@ class _HyperV:
             sockets, cores = 1, logical // threads
             guess = "assumed one socket, and two threads per core if even: its processors are not listed"
             self.notes.host(called, guess)
+        state = text(self.nodes.get(_short(called), {}).get("state")).lower()
+        if state in _DOWN:
+            self.notes.unreachable(called, "down")
         mhz = number(own[0].get("maxclockspeed")) if own else None
         return Host(
             called,
@@ -213,7 +217,7 @@ class _HyperV:
             numa_nodes=nodes or None,
             cluster=self.cluster_of(called),
             cpu_model=name(own[0]) or None if own else None,
-            in_maintenance=text(self.nodes.get(_short(called), {}).get("state")).lower() in _PAUSED,
+            in_maintenance=state in (*_PAUSED, *_DOWN),
         )
 
     def vm(self, row: Row, hosts: Mapping[str, Host]) -> Vm:

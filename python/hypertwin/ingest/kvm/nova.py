@@ -29,6 +29,8 @@ ON = frozenset(
     ("active", "paused", "reboot", "hard_reboot", "migrating", "resize", "verify_resize", "revert_resize", "password")
 )
 """States of servers that use memory of their host."""
+BARE_METAL = "ironic"
+"""Type of a hypervisor that stands for a physical server without VMs (nova/virt/ironic)."""
 
 _HEAD = re.compile(rb'"(hypervisor_hostname|Hypervisor Hostname|OS-EXT-SRV-ATTR:host|OS-EXT-STS:vm_state)"')
 
@@ -80,11 +82,15 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
         hint = "ask for a microversion below 2.88, with --long"
         notes.source.at("hypervisors").lacks(value, "an answer to /os-hypervisors/detail", hint)
     flavors = {text(each.get(key)): each for each in found["flavors"] for key in ("name", "id")}
-    vms = [vm for each in found["servers"] if (vm := _vm(each, hosts, flavors, notes.source)) is not None]
+    bare = {name(each, "hypervisor_hostname") for each in found["hypervisors"] if _is_bare_metal(each)}
+    servers = [each for each in found["servers"] if _host_of(each) not in bare]
+    vms = [vm for each in servers if (vm := _vm(each, hosts, flavors, notes.source)) is not None]
     if any(host.clock_hz is None for host in hosts.values()):
         notes.missing("nominal clock (Nova does not have it)", "clocks of hosts")
     notes.missing("CPU and memory used (Nova does not measure them)", "measured demand and usage")
-    lost = len(found["servers"]) - len(vms)
+    if len(servers) < len(found["servers"]):
+        notes.assumed(f"{len(found['servers']) - len(servers)} servers are left out: bare-metal nodes, no VMs")
+    lost = len(servers) - len(vms)
     if lost:
         notes.assumed(f"{lost} servers are left out: their flavor is not in the files")
     return Inventory(
@@ -105,6 +111,11 @@ def _host(entity: Fields, notes: ImportNotes) -> Host | None:
     cpus, memory = whole(entity.get("vcpus")), whole(entity.get("memory_mb"))
     if not called or not cpus or not memory:
         return None
+    if _is_bare_metal(entity):
+        notes.host(called, "left out: a bare-metal node of Ironic, which runs no VMs")
+        return None
+    if is_down := text(entity.get("state")).lower() == "down":
+        notes.unreachable(called, "down")
     if cpus > linux_host.MOST_CPUS:
         notes.source.at(f"{called}/vcpus").too_large(cpus, f"at most {linux_host.MOST_CPUS}")
     info = entity.get("cpu_info")
@@ -130,7 +141,7 @@ def _host(entity: Fields, notes: ImportNotes) -> Host | None:
         hypervisor=f"{name(entity, 'hypervisor_type') or 'QEMU'}{told}",
         numa_nodes=nodes,
         cpu_model=outside.name(text(below({"info": info}, "info").get("model"))) or None,
-        in_maintenance=text(entity.get("status")).lower() == "disabled",
+        in_maintenance=is_down or text(entity.get("status")).lower() == "disabled",
     )
 
 
@@ -152,21 +163,26 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields]
         return None
     if vcpus > linux_host.MOST_CPUS:
         source.at(f"{name(entity)}/flavor").too_large(vcpus, f"at most {linux_host.MOST_CPUS} vCPUs")
-    host = (
-        name(entity, "OS-EXT-SRV-ATTR:hypervisor_hostname")
-        or name(entity, "OS-EXT-SRV-ATTR:host")
-        or name(entity, "host")
-    )
     return Vm(
         name(entity),
         vcpus,
         memory * MIB,
-        host=host or None,
+        host=_host_of(entity) or None,
         powered_on=text(entity.get("status")).lower() in ON,
         shares=linux_host.shares(None, 2),
         huge_pages=text(below(size, "extra_specs").get("hw:mem_page_size")) not in ("", "small", "any", "4", "4096"),
         restart_priority="high" if _is_protected(entity) else None,
     )
+
+
+def _is_bare_metal(hypervisor: Fields) -> bool:
+    return name(hypervisor, "hypervisor_type").lower() == BARE_METAL
+
+
+def _host_of(server: Fields) -> str:
+    """Return the name of the host of a server, or an empty string."""
+    keys = ("OS-EXT-SRV-ATTR:hypervisor_hostname", "OS-EXT-SRV-ATTR:host", "host")
+    return next((called for key in keys if (called := name(server, key))), "")
 
 
 def _is_protected(server: Fields) -> bool:

@@ -29,7 +29,9 @@ HINT = "save the answers as docs/guides/import.md says"
 KINDS = ("host", "vm", "cluster", "data_center", "storage_domain", "host_numa_node")
 FORMS = (".json", ".xml")
 """Endings of files in a folder."""
-ON = frozenset(("up", "powering_up", "powering_down", "paused", "migrating", "reboot_in_progress", "wait_for_launch"))
+ON = frozenset(
+    ("up", "powering_up", "powering_down", "paused", "migrating", "reboot_in_progress", "wait_for_launch")
+) | frozenset(("not_responding",))
 """States of VMs that use memory of their host (VmStatus)."""
 
 _HEAD = re.compile(rb'\s*\{\s*"(' + "|".join(KINDS).encode() + rb')"\s*:\s*\[')
@@ -152,12 +154,16 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, i
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
         clock = mhz * 1e6
         notes.host(called, f"assumed a nominal clock of {mhz:.0f} MHz: the current speed of its CPUs")
-    stats = _statistics(entity)
+    status = text(entity.get("status")).lower()
+    in_maintenance = "maintenance" in status
+    if is_unreachable := not in_maintenance and status not in ("", "up"):
+        notes.unreachable(called, status)
+    stats = {} if is_unreachable else _statistics(entity)
     idle, total, used = (stats.get(key) for key in ("cpu.current.idle", "memory.total", "memory.used"))
     usage = None if idle is None else linux_host.usage_pct(1 - idle / 100, max(threads, 1))
-    if usage is None:
+    if usage is None and not is_unreachable:
         notes.missing("statistics of hosts (?follow=statistics)", "CPU and memory usage of hosts")
-    elif threads > 1:
+    elif usage is not None and threads > 1:
         notes.host(called, linux_host.BUSY_THREADS)
     numa_nodes = nodes.get(text(entity.get("id")))
     if numa_nodes is None:
@@ -179,7 +185,7 @@ def _host(entity: Fields, clusters: Mapping[str, Cluster], nodes: Mapping[str, i
         cpu_model=name(cpu) or None,
         cpu_usage_pct=usage,
         memory_usage_pct=100 * used / total if total and used is not None and 0 <= used <= total else None,
-        in_maintenance="maintenance" in text(entity.get("status")).lower(),
+        in_maintenance=in_maintenance or is_unreachable,
     )
 
 

@@ -375,6 +375,9 @@ class _Prism:
             self.notes.missing("num_cpu_threads", "hyper-threading: assumed on")
         capacity, clock = number(entity.get("cpu_capacity_in_hz")), number(entity.get("cpu_frequency_in_hz"))
         states = f"{text(entity.get('hypervisor_state'))} {text(entity.get('state'))}".lower()
+        in_maintenance = flag(entity.get("host_in_maintenance_mode")) or "maintenance" in states
+        if is_unreachable := not in_maintenance and _is_unreachable(entity):
+            self.notes.unreachable(called, "disconnected")
         return Host(
             called,
             sockets,
@@ -385,8 +388,8 @@ class _Prism:
             hypervisor=name(entity, "hypervisor_full_name") or _HYPERVISORS.get(text(entity.get("hypervisor_type"))),
             cluster=next(iter(self.named(entity)), None),
             cpu_model=name(entity, "cpu_model") or None,
-            **self.use(entity),
-            in_maintenance=flag(entity.get("host_in_maintenance_mode")) or "maintenance" in states,
+            **({} if is_unreachable else self.use(entity)),
+            in_maintenance=in_maintenance or is_unreachable,
         )
 
     def use(self, entity: Fields) -> dict[str, Any]:
@@ -610,6 +613,12 @@ def is_central(cluster: Fields) -> bool:
     """True for Prism Central, which is a cluster without hosts for VMs."""
     functions = cluster.get("functions")
     return isinstance(functions, list) and prism_v4.PRISM_CENTRAL in functions
+
+
+def _is_unreachable(host: Fields) -> bool:
+    """True if AHV has no connection to the host, or restarts its VMs elsewhere. Names of v2.0 are like `kConnected`."""
+    state = text(host.get("hypervisor_state")).lower().replace("_", "")
+    return "disconnected" in text(host.get("acropolis_connection_state")).lower() or "hafailoversource" in state
 
 
 def _numa(nodes: int | None, vcpus: int) -> dict[str, object]:

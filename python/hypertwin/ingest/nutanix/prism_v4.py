@@ -55,6 +55,7 @@ FIELDS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
                 "hypervisor_full_name": "hypervisor/fullName",
                 "hypervisor_type": "hypervisor/type",
                 "hypervisor_state": "hypervisor/state",
+                "acropolis_connection_state": "hypervisor/acropolisConnectionState",
                 "state": "maintenanceState",
                 "host_type": "hostType",
             },

@@ -42,7 +42,7 @@ MOST_IOPS = 5_000_000
 
 WITHOUT_DEMAND = {
     "divided": "no measured demand: a share of its host's measured usage, by vCPUs",
-    "cluster": "no measured demand: a share of its cluster's measured usage, by vCPUs",
+    "cluster": "no measured demand, nor usage of its host: the mean of the other VMs of its cluster, by vCPUs",
     "assumed": "no measured demand: assumed 5% of its vCPUs",
 }
 
@@ -54,7 +54,7 @@ class Work:
     hz: float
     """Work of its vCPUs, in cycles per second at the host's nominal clock."""
     source: str
-    """Origin: `measured`, `divided` (its host's usage), `cluster` (its cluster's usage) or `assumed`."""
+    """Origin: `measured`, `divided` (its host's usage), `cluster` (the mean of its other VMs) or `assumed`."""
     iops: float
 
 

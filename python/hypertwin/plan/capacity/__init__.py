@@ -154,7 +154,8 @@ def _figures(
     survivors = [state for state in states if state.spare is not None]
     corrected = any(state.limits.speed != 1 for state in states)
     consumed, active = (_sum(states, each) for each in ("memory_consumed", "memory_active"))
-    cpu = _sum(states, "cpu")
+    known = [state.cpu.value for state in states if state.cpu is not None]
+    cpu = sum(known) if len(known) == len(states) else None
     clocks = sum(map(capacity_mhz, hosts))
     work = sum(capacity_mhz(host) * host.work_per_cycle for host in hosts)
     return {

@@ -165,12 +165,11 @@ def _of_ha(state: State, found: Cluster) -> Iterator[str]:
 
 def _of_own(state: State, found: Cluster) -> Iterator[str]:
     """Yield the CPU and memory that hypervisors take beside their VMs."""
-    used = state.used.get("cpu", {})
-    mhz = sum(used.get(vm.name, 0.0) * state.own_cpu[vm.host] for vm in state.vms)
+    mhz = state.cpu.value * state.usual_own_cpu if state.cpu is not None else 0.0
     if mhz:
         yield (
             f"Hypervisors take {number(mhz / 1000)} GHz of CPU beside their VMs (hosts.NAME.overhead.activity_pct),"
-            " which grows with the VMs of a host."
+            " which moves with the VMs."
         )
     own = found["hypervisor_memory_gib"]
     if own:

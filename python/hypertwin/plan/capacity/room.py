@@ -25,6 +25,9 @@ class NewVm:
     """VM to count, with its known use of each resource."""
 
     takes: Mapping[Resource, float]
+    """Use of each resource. CPU includes the mean work of hypervisors for VMs."""
+    mhz: float | None
+    """CPU demand of the VM alone, or None if unknown."""
     is_average: bool
     stores: Takes | None
     """Use of pools by the VM, or None if no VM stores data in a pool."""
@@ -35,15 +38,16 @@ class NewVm:
         guests, asked, stores = state.guests, state.limits.vm, Takes.of(state)
         sums = {name: sum(used[vm.name] for vm in guests) for name, used in state.used.items()}
         if asked is None:
-            return NewVm({name: of / len(guests) for name, of in sums.items()}, True, stores) if guests else None
-        takes: dict[Resource, float] = {"memory": float(asked.memory_bytes), "vcpu_ratio": float(asked.vcpus)}
+            takes = {name: of / len(guests) for name, of in sums.items()} if guests else {}
+            return NewVm(takes, _alone(state, takes), True, stores) if guests else None
+        takes = {"memory": float(asked.memory_bytes), "vcpu_ratio": float(asked.vcpus)}
         if asked.mhz is not None:
-            takes["cpu"] = asked.mhz
+            takes["cpu"] = asked.mhz * (1 + state.usual_own_cpu)
         elif guests and "cpu" in sums:
             takes["cpu"] = sums["cpu"] / sums["vcpu_ratio"] * asked.vcpus
         if guests and "memory_consumed" in sums:
             takes["memory_consumed"] = sums["memory_consumed"] / sums["memory"] * asked.memory_bytes
-        return NewVm(takes, False, stores)
+        return NewVm(takes, _alone(state, takes), False, stores)
 
     def document(self) -> documents.Size:
         """Return the JSON form."""
@@ -51,7 +55,7 @@ class NewVm:
         return {
             "vcpus": self.takes["vcpu_ratio"],
             "memory_gib": self.takes["memory"] / GIB,
-            "cpu_mhz": self.takes.get("cpu"),
+            "cpu_mhz": self.mhz,
             "memory_consumed_gib": None if consumed is None else consumed / GIB,
             "stored_gib": None if self.stores is None else self.stores.stored / GIB,
         }
@@ -59,6 +63,11 @@ class NewVm:
     def fit(self, rooms: Mapping[str, Room]) -> int | None:
         """Return the number of VMs that fit into pools, up to MOST_LEFT, or None if the VM uses no pool."""
         return None if self.stores is None else int(min(MOST_LEFT, self.stores.fit(rooms)))
+
+
+def _alone(state: State, takes: Mapping[Resource, float]) -> float | None:
+    """Return the CPU that a VM takes, without that of its hypervisor."""
+    return takes["cpu"] / (1 + state.usual_own_cpu) if "cpu" in takes else None
 
 
 def work(

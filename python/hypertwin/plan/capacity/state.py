@@ -69,14 +69,22 @@ class State:
 
     @cached_property
     def used(self) -> Mapping[Resource, Mapping[str, float]]:
-        """Use of each resource by each VM. Resources of unknown demand are not included."""
+        """Use of each resource by each VM. Resources of unknown demand are not included.
+
+        CPU includes the work of the hypervisor for a VM, by the share of the host that the VM is on. This share moves
+        with the VM, so after a failure and in plans it is the same on every host.
+        """
         found: dict[Resource, Mapping[str, float]] = {
             "memory": {vm.name: float(vm.memory_bytes) for vm in self.vms},
             "vcpu_ratio": {vm.name: float(vm.vcpus) for vm in self.vms},
         }
-        for resource, known in (("cpu", self.cpu), ("memory_consumed", self.consumed), ("memory_active", self.active)):
-            if known is not None:
-                found[resource] = known.of_vm  # type: ignore[index]
+        if self.cpu is not None:
+            of = self.cpu.of_vm
+            found["cpu"] = {vm.name: of[vm.name] * (1 + self.own_cpu[vm.host]) for vm in self.vms}
+        if self.consumed is not None:
+            found["memory_consumed"] = self.consumed.of_vm
+        if self.active is not None:
+            found["memory_active"] = self.active.of_vm
         return found
 
     @cached_property
@@ -104,12 +112,10 @@ class State:
         return float(host.memory_bytes if by == "memory" else host.cores)
 
     def capacity(self, host: Host, resource: Resource) -> float:
-        """Return the capacity of a host in a resource. CPU is scaled by the speed of cores, and without the
-        hypervisor's own, which grows with that of VMs.
-        """
+        """Return the capacity of a host in a resource. CPU is scaled by the speed of cores."""
         speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
         if resource == "cpu":
-            speed *= host.work_per_cycle / (1 + self.own_cpu[host.name])
+            speed *= host.work_per_cycle
         return self.size(host, SPARE_BY[resource]) * speed
 
     def room(self, host: Host, resource: Resource) -> float:
@@ -130,6 +136,12 @@ class State:
     def own_cpu(self) -> Mapping[str, float]:
         """CPU of the hypervisor per CPU of its VMs, by host."""
         return demand.own_cpu(self.scenario, self.hosts)
+
+    @cached_property
+    def usual_own_cpu(self) -> float:
+        """CPU of all hypervisors per CPU of all VMs, which is that of further VMs."""
+        alone = self.cpu.value if self.cpu is not None else 0.0
+        return sum(self.used["cpu"].values()) / alone - 1 if alone else 0.0
 
     def fixed(self, resource: Resource) -> Mapping[str, float]:
         """Return the use of a resource by storage appliances, by host."""

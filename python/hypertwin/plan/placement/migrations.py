@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from hypertwin import _core
+from hypertwin.plan.capacity.demand import own_cpu
 from hypertwin.plan.placement.problem import NOWHERE, Problem
 from hypertwin.scenario import Scenario
 
@@ -122,7 +123,13 @@ class Migrations:
         if "cpu" not in self.problem.resources:
             return vcpus
         mhz, host = self.problem.sizes[vm, self.problem.resources.index("cpu")], self.problem.hosts[source]
-        return min(vcpus, float(mhz) * 1e6 / (host.clock_hz * host.work_per_cycle))
+        own = self._own_cpu[self.problem.hosts[self.problem.at[vm]].name]
+        return min(vcpus, float(mhz) / (1 + own) * 1e6 / (host.clock_hz * host.work_per_cycle))
+
+    @cached_property
+    def _own_cpu(self) -> Mapping[str, float]:
+        """CPU of the hypervisor per CPU of its VMs, by host."""
+        return own_cpu(self.scenario, self.problem.hosts)
 
 
 @dataclass(eq=False)

@@ -35,7 +35,8 @@ def with_new(problem: Problem, vms: Mapping[str, AskedVm]) -> Problem:
     for each, resource in enumerate(problem.resources):
         if resource == "cpu":
             mean = problem.sizes[:, each].sum() / vcpus if vcpus else 0.0
-            columns[resource] = [mean * vm.vcpus if vm.mhz is None else vm.mhz for vm in vms.values()]
+            more = 1 + problem.own_cpu
+            columns[resource] = [mean * vm.vcpus if vm.mhz is None else vm.mhz * more for vm in vms.values()]
         elif resource == "memory":
             columns[resource] = [float(vm.memory_bytes) for vm in vms.values()]
         else:

@@ -424,7 +424,7 @@ def _entries(asked: _Asked, new: Mapping[str, AskedVm]) -> dict[str, dict[str, A
     for name, vm in new.items():
         entries[name] = {"vcpus": vm.vcpus, "memory": f"{vm.memory_bytes} B", "workload": workload}
         if "cpu" in asked.problem.resources:
-            mhz = sizes[name][asked.problem.resources.index("cpu")]
+            mhz = sizes[name][asked.problem.resources.index("cpu")] / (1 + asked.problem.own_cpu)
             entries[name]["measured"] = dict.fromkeys(("cpu_mhz", "cpu_p95_mhz", "cpu_peak_mhz"), round(mhz, 3))
     return entries
 

@@ -80,6 +80,8 @@ class Problem:
     restarts: Bools
     """True for each VM that restarts elsewhere if its host fails. Other VMs fail with the host."""
     rules: tuple[Rule, ...]
+    own_cpu: float = 0.0
+    """Mean CPU of hypervisors per CPU of VMs. The CPU of each VM includes that of its present host's hypervisor."""
     notes: tuple[str, ...] = ()
     """Notes on the plan for its reader."""
     not_known: tuple[str, ...] = ()
@@ -244,6 +246,7 @@ def problem(
         at=np.array([number[vm.host] for vm in vms], np.int64),
         restarts=np.array([not vm.stays_on_host and vm.restart_priority != "disabled" for vm in vms], bool),
         rules=_rules(scenario, vms, number),
+        own_cpu=state.usual_own_cpu,
         notes=tuple(notes),
         not_known=() if cpu is not None else ("cpu",),
     )

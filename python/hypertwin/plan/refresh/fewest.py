@@ -134,10 +134,11 @@ def _with_cpu(
 
     `beside` has the CPU of the hypervisor per CPU of its VMs, by host.
     """
+    more = np.array([1 + beside[host.name] for host in made.hosts], float)
     fixed = np.zeros(len(made.hosts))  # by storage appliances
     if "cpu" in made.resources:
         at = made.resources.index("cpu")
-        fixed = np.maximum(0.0, limits.cpu * made.capacity[:, at] - made.rooms[:, at])
+        fixed = np.maximum(0.0, limits.cpu * made.capacity[:, at] - made.rooms[:, at]) / more
     rest = [each for each, name in enumerate(made.resources) if name != "cpu"]
     names = tuple(made.resources[each] for each in rest)
     columns: dict[str, Floats] = {
@@ -147,7 +148,7 @@ def _with_cpu(
         speed = np.array([speeds.get(host.group, 1.0) for host in made.hosts], float)
         work = speed * np.array([host.work_per_cycle for host in made.hosts], float)
         mhz = [demand[vm.name] for vm in made.vms]
-        whole = work * np.array([capacity_mhz(host) / (1 + beside[host.name]) for host in made.hosts], float)
+        whole = work * np.array([capacity_mhz(host) for host in made.hosts], float) / more
         room = np.maximum(0.0, limits.cpu * whole - fixed * speed)
         of_vms: Sequence[Floats] = (np.array(mhz, float), whole, room, room)
         for (key, column), first in zip(columns.items(), of_vms, strict=True):

@@ -280,7 +280,7 @@ class Demand:
         groups: dict[str, list[str]] = {}
         on = demand.measured_on(present.scenario)
         for state in present.states:
-            used = state.used.get("cpu", {})
+            used = state.cpu.of_vm if state.cpu is not None else {}
             for vm in state.guests:
                 mhz[vm.name] = used.get(vm.name, 0.0) * factor[vm.host]
                 work[vm.name] = on[vm.name] * factor[vm.host]

@@ -126,7 +126,7 @@ class Present:
         The next VM is the one that keeps the largest of these growths smallest, so that all grow alike. The order does
         not depend on the growth to plan for: more growth only adds copies.
         """
-        used = state.used.get("cpu", {})
+        used = state.cpu.of_vm if state.cpu is not None else {}
         vms = state.guests
         rows = [
             (1, vm.vcpus, vm.memory_bytes, used.get(vm.name, 0.0), vm.measured.storage_used_bytes or 0) for vm in vms
@@ -149,9 +149,9 @@ class Present:
     def own_cpu(self, clusters: Sequence[str]) -> float:
         """Return the CPU that hypervisors of some clusters use beside their VMs, per CPU of these VMs."""
         states = [self.state(name) for name in clusters]
-        used = [(state, vm, state.used.get("cpu", {}).get(vm.name, 0.0)) for state in states for vm in state.vms]
-        whole = math.fsum(mhz for _, _, mhz in used)
-        return math.fsum(mhz * state.own_cpu[vm.host] for state, vm, mhz in used) / whole if whole else 0.0
+        of_vms = [(state.cpu.value, state.usual_own_cpu) for state in states if state.cpu is not None]
+        whole = math.fsum(mhz for mhz, _ in of_vms)
+        return math.fsum(mhz * own for mhz, own in of_vms) / whole if whole else 0.0
 
     def share(self, vms: Sequence[Vm]) -> float:
         """Return the part of the data of all VMs that some VMs have, by their used storage, else by memory."""

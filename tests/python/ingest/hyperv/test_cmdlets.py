@@ -173,6 +173,16 @@ def test_numbers_of_states_and_objects_in_json(read):
     assert inventory.vms[0].demand.over_s == 60
 
 
+@pytest.mark.parametrize("state", ["Down", 1])
+def test_a_node_that_is_down_runs_no_vms(read, state):
+    found = objects()
+    found["nodes"][0]["State"] = state
+    inventory = read(found, "json")
+    assert inventory.hosts[0].in_maintenance
+    text = "down: assumed in maintenance; its VMs are as of its last connection"
+    assert text in {each.text for each in inventory.assumptions if each.subject == "host HV1"}
+
+
 def test_hosts_alone_say_what_they_can(read):
     found = read({"hosts": objects()["hosts"]})
     assert [(host.sockets, host.cores_per_socket, host.threads_per_core) for host in found.hosts] == [(1, 24, 2)] * 2

@@ -87,6 +87,25 @@ def test_answers_of_nova(read):
     assert {gap.costs for gap in found.gaps} == {"clocks of hosts", "measured demand and usage"}
 
 
+def test_a_host_that_is_down_and_bare_metal_are_no_capacity(read):
+    asked = answers()
+    hypervisors, servers = asked["hypervisors.json"]["hypervisors"], asked["servers.json"]["servers"]
+    hypervisors[0]["state"] = "down"
+    hypervisors.append({**hypervisors[1], "hypervisor_hostname": "bm1", "hypervisor_type": "ironic"})
+    servers.append({**servers[0], "name": "metal", "OS-EXT-SRV-ATTR:hypervisor_hostname": "bm1"})
+    found = read(asked)
+    assert [(host.name, host.in_maintenance) for host in found.hosts] == [
+        ("cmp1.example.com", True),
+        ("cmp2.example.com", True),
+    ]
+    assert "metal" not in {vm.name for vm in found.vms}
+    said = {(each.subject, each.text) for each in found.assumptions}
+    text = "down: assumed in maintenance; its VMs are as of its last connection"
+    assert ("host cmp1.example.com", text) in said
+    assert ("host bm1", "left out: a bare-metal node of Ironic, which runs no VMs") in said
+    assert ("all", "1 servers are left out: bare-metal nodes, no VMs") in said
+
+
 def test_only_who_has_masakari_marks_servers(read):
     assert read(answers()).clusters == []
     marked = answers()

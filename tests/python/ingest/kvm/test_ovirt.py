@@ -103,6 +103,24 @@ def read(tmp_path: Path):
     return lambda answers: hostile.read(tmp_path / "engine", answers)
 
 
+@pytest.mark.parametrize("status", ["non_responsive", "down", "non_operational", "install_failed", "unassigned"])
+def test_a_host_that_is_not_up_runs_no_vms(read, status):
+    answers = dump()
+    hosts = next(answer["host"] for answer in answers.values() if "host" in answer)
+    hosts[0]["status"] = status
+    found = read(answers)
+    assert (found.hosts[0].in_maintenance, found.hosts[0].cpu_usage_pct) == (True, None)
+    text = f"{status}: assumed in maintenance; its VMs are as of its last connection"
+    assert ("host node1", text) in {(each.subject, each.text) for each in found.assumptions}
+
+
+def test_a_vm_that_does_not_answer_runs(read):
+    answers = dump()
+    vms = next(answer["vm"] for answer in answers.values() if "vm" in answer)
+    vms[0]["status"] = "not_responding"
+    assert read(answers).vms[0].powered_on
+
+
 def test_a_cluster(read):
     found = read(dump())
     first, second = found.hosts

@@ -227,6 +227,9 @@ def test_high_availability(read, ha, expected):
     [
         ({"host_in_maintenance_mode": True}, {"in_maintenance": True}),
         ({"hypervisor_state": "kEnteredMaintenanceMode"}, {"in_maintenance": True}),
+        ({"acropolis_connection_state": "kDisconnected"}, {"in_maintenance": True, "cpu_usage_pct": None}),
+        ({"hypervisor_state": "kHAFailoverSource"}, {"in_maintenance": True, "cpu_usage_pct": None}),
+        ({"acropolis_connection_state": "kConnected"}, {"in_maintenance": False}),
         ({"cpu_frequency_in_hz": None}, {"clock_hz": 2.6e9}),
         ({"num_cpu_threads": 24}, {"threads_per_core": 1}),
         ({"hypervisor_full_name": None, "hypervisor_type": "kVMware"}, {"hypervisor": "VMware ESXi"}),

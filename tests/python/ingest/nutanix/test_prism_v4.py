@@ -171,6 +171,10 @@ def test_a_crooked_estate_is_the_truth(tmp_path: Path, seed: int) -> None:
             {"in_maintenance": True, "hypervisor": "Nutanix AHV"},
         ),
         (
+            {"hypervisor": {"type": "AHV", "state": "ACROPOLIS_NORMAL", "acropolisConnectionState": "DISCONNECTED"}},
+            {"in_maintenance": True, "cpu_usage_pct": None},
+        ),
+        (
             {"numberOfCpuThreads": 40, "numberOfCpuCores": 40, "numberOfCpuSockets": 2},
             {"threads_per_core": 1, "cores_per_socket": 20},
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import shutil
 import zipfile
@@ -104,6 +105,15 @@ def test_csv_files_of_other_countries(separator: str, tmp_path: Path) -> None:
     assert sources.read([str(folder)]).vms == expected.vms
     files = sorted(str(file) for file in folder.iterdir() if file.stem.endswith(("vInfo", "vHost", "vCPU", "vMemory")))
     assert [_sizes(vm) for vm in sources.read(files).vms] == [_sizes(vm) for vm in expected.vms]
+
+
+@pytest.mark.parametrize(("encoding", "mark"), [("utf-16-le", codecs.BOM_UTF16_LE), ("utf-16-be", codecs.BOM_UTF16_BE)])
+def test_csv_files_that_windows_saved_as_utf_16(encoding: str, mark: bytes, tmp_path: Path) -> None:
+    expected = _read(tmp_path)
+    folder = write_csv(export(2, 8, 10), tmp_path / "wide")
+    for file in folder.iterdir():
+        file.write_bytes(mark + file.read_text("utf-8-sig").replace("\n", "\r\n").encode(encoding))
+    assert sources.read([str(folder)]).vms == expected.vms
 
 
 INTERNAL = {
@@ -392,8 +402,12 @@ def test_other_files(tmp_path: Path) -> None:
         ("folder", "unknown-source"),
     ]:
         assert _refused(tmp_path / name).mistakes[0].code == code, name
-    (tmp_path / "RVTools_tabvInfo.csv").write_text('VM,Powerstate\n"' + "x" * 200_000)
-    assert _refused(tmp_path / "RVTools_tabvInfo.csv").mistakes[0].code == "bad-source"
+    (tmp_path / "RVTools_tabvInfo.csv").write_text('VM,Powerstate\na,b\n"' + "x" * 200_000)
+    (mistake,) = _refused(tmp_path / "RVTools_tabvInfo.csv").mistakes
+    assert (mistake.code, mistake.line) == ("source-too-large", 3)
+    assert mistake.file.endswith("RVTools_tabvInfo.csv")
+    assert mistake.allowed == "cells of at most 131,072 characters"
+    assert mistake.hint == "shorten this cell, such as the annotation of a VM, or close its quotation marks"
 
 
 @given(edits=st.lists(st.tuples(st.integers(0, 2**16), st.binary(max_size=6)), min_size=1, max_size=8))

@@ -375,6 +375,30 @@ def test_what_hypervisors_compute_for_vms_fails_over_with_them():
     assert counted({"esx": host(count=3)}, vms)["cpu_usage_pct"] == 50
 
 
+def test_hypervisors_that_take_different_shares_count_where_their_vms_run():
+    """Of two hosts of 32 GHz, one runs 12.8 GHz of VMs with as much of its hypervisor, the other 6.4 GHz of VMs."""
+    hosts = {
+        "one": host(overhead={"activity_pct": 100}, measured={"cpu_usage_pct": 80}),
+        "two": host(measured={"cpu_usage_pct": 20}),
+    }
+    vms = {
+        "busy": vm(count=4, memory="1 GiB", host="one", measured={"cpu_mhz": 3200}),
+        "calm": vm(count=4, memory="1 GiB", host="two", measured={"cpu_mhz": 1600}),
+    }
+    found = counted(hosts, vms)
+    assert (found["cpu_usage_pct"], found["host_cpu_usage_pct"]) == pytest.approx((50, 50))
+    # the share moves with the VMs: 25.6 and 6.4 GHz on one host of 32
+    assert found["cpu_usage_after_failure_pct"] == pytest.approx(100)
+    assert (found["cpu_demand_ghz"], found["ha"]["short_of"]) == (pytest.approx(19.2), ["cpu"])
+    said = "Hypervisors take 12.8 GHz of CPU beside their VMs (hosts.NAME.overhead.activity_pct)"
+    assert any(note.startswith(said) for note in found["notes"])
+    assert not any("but their VMs use" in note for note in found["notes"])
+    # the busy VMs fill the limit of a host, and the other has 19.2 GHz left: a mean VM takes 2.4 + 1.6 GHz
+    for asked in (None, "4x1GiBx2400MHz"):
+        left = counted(hosts, vms, failures=0, vm=asked)["vms_remaining"]
+        assert (left["cpu"], left["vm"]["cpu_mhz"]) == (4, pytest.approx(2400))
+
+
 def test_what_hosts_consume_beyond_their_vms_at_that_moment_is_of_hypervisors():
     hosts = {"esx": host(count=2, hypervisor_memory="64 GiB", measured={"memory_usage_pct": 12.5})}
     found = counted(hosts, {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})})

@@ -16,12 +16,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from hypertwin.errors import ScenarioError
 from hypertwin.ingest import outside
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import TABS, column_name, plain_tab_name, tab_name
+
+if TYPE_CHECKING:
+    import _csv
 
 MOST_BYTES = 128 * 2**20
 """Maximum bytes of a workbook. One of 800 VMs has about 3 MB."""
@@ -140,15 +143,19 @@ def _csv_in(folder: Path) -> list[Path]:
 
 
 def _csv_table(path: Path, tab: str) -> Table:
+    rows = _csv_rows(path)
+    most = csv.field_size_limit()
     try:
-        return _table(tab, _csv_rows(path), path)
+        return _table(tab, rows, path)
     except csv.Error as error:
-        outside.Source(path).refuse(
-            error, "a CSV file as RVTools writes it", "export it again: it seems changed or cut off"
-        )
+        source = outside.Source(path, line=rows.line_num)
+        if "field limit" in str(error):
+            hint = "shorten this cell, such as the annotation of a VM, or close its quotation marks"
+            source.too_large("a longer cell", f"cells of at most {most:,} characters", hint)
+        source.refuse(error, "a CSV file as RVTools writes it", "export it again: it seems changed or cut off")
 
 
-def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
+def _csv_rows(path: Path) -> _csv.Reader:
     """Return the rows of a file with the separator of the exporting Windows: comma, semicolon or tab."""
     lines = outside.text_lines(path)
     first = next(lines, "")
