@@ -280,28 +280,11 @@ impl Host {
         }
     }
 
-    /// Used time of logical CPUs that were busy for so long, with the interrupts that they served meanwhile.
-    pub fn used_ns(&self, time: ProcessorTime) -> f64 {
-        time.threads_ns as f64 * self.clock_ratio - self.shared_ns(time) * (1.0 - self.shared_usage())
-    }
-
-    /// What the worlds on logical CPUs that were busy for so long are charged beyond what they use.
-    pub fn overcharged_ns(&self, time: ProcessorTime) -> f64 {
-        self.shared_ns(time) * (self.shared_charge - self.shared_usage())
-    }
-
-    /// Time of threads whose siblings were busy, at the nominal clock.
-    fn shared_ns(&self, time: ProcessorTime) -> f64 {
-        (2 * time.threads_ns - time.core_halves_ns) as f64 * self.clock_ratio
-    }
-
-    /// Part of a core that each of two busy threads uses: what it is charged, or half if it is charged a whole core.
-    fn shared_usage(&self) -> f64 {
-        if self.shared_charge < 1.0 {
-            self.shared_charge
-        } else {
-            0.5
-        }
+    /// Charged time of logical CPUs that were busy for so long, with the interrupts that they served meanwhile.
+    pub fn charged_ns(&self, time: ProcessorTime) -> f64 {
+        let alone_ns = (time.core_halves_ns - time.threads_ns) as f64;
+        let shared_ns = (2 * time.threads_ns - time.core_halves_ns) as f64;
+        (alone_ns + self.shared_charge * shared_ns) * self.clock_ratio
     }
 
     /// Busy time of each logical CPU.

@@ -65,8 +65,8 @@ reports! {
         /// The cluster of the host, or of the VM's host. `default` if the scenario names none.
         pub cluster: String = "Cluster";
         /// CPU cycles used divided by cores × nominal clock, at most 100. Two busy threads of a core use 1.25 cores on
-        /// ESXi, as VMs are charged, and one core on Linux. For a cluster it is the mean over its hosts, weighted by
-        /// cores × nominal clock.
+        /// ESXi, as VMs are charged. On Linux they use two cores, because its times of CPUs do not tell them apart. For
+        /// a cluster it is the mean over its hosts, weighted by cores × nominal clock.
         pub usage_pct: f64 = "Host usage", "%";
         pub usage_pct_ci95: Option<f64>;
         /// Mean over hardware threads of the time that each was busy.

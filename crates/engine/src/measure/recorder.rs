@@ -189,13 +189,10 @@ fn observation(observed: &Observed, id: VmId) -> Observation {
 /// The totals of all hosts.
 fn host_totals(observed: &Observed) -> Table<HostId, HostTotals> {
     let cpu = observed.cpu;
-    let hosts = cpu.hosts().iter().map(|host| {
-        let (time, left) = (host.time(), &host.count.left);
-        HostTotals {
-            used_ns: host.count.system_ns + left.vcpus_ns + left.helpers_ns - host.overcharged_ns(time),
-            overhead_ns: host.count.system_ns + left.helpers_ns,
-            threads_ns: time.threads_ns,
-        }
+    let hosts = cpu.hosts().iter().map(|host| HostTotals {
+        used_ns: host.count.system_ns + (host.count.left.vcpus_ns + host.count.left.helpers_ns),
+        overhead_ns: host.count.system_ns + host.count.left.helpers_ns,
+        threads_ns: host.time().threads_ns,
     });
     let mut totals: Table<HostId, HostTotals> = hosts.collect();
     for vm in cpu.groups().ids() {
@@ -484,13 +481,13 @@ fn nodes(host: &Host, loads: &[NodeLoad], duration_ns: f64) -> Vec<NodeResult> {
     let times: Vec<ProcessorTime> = host.cpu_times().collect();
     let cores_ns = duration_ns * topology.cores_per_node as f64;
     let node = |(node, load): (usize, &NodeLoad)| {
-        let used_ns: f64 = times[topology.node_cpus(node)]
+        let charged_ns: f64 = times[topology.node_cpus(node)]
             .iter()
-            .map(|&time| host.used_ns(time))
+            .map(|&time| host.charged_ns(time))
             .sum();
         let (bytes, free) = (load.bytes as f64, host.memory.free[node] as f64);
         NodeResult {
-            usage_pct: (100.0 * used_ns / cores_ns).min(100.0),
+            usage_pct: (100.0 * charged_ns / cores_ns).min(100.0),
             vcpus: load.vcpus,
             memory_mb: bytes / (1 << 20) as f64,
             memory_pct: 100.0 * bytes / (bytes + free).max(1.0),

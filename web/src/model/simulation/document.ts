@@ -245,7 +245,7 @@ export interface HostMemory {
 export interface Host {
   /** The cluster of the host, or of the VM's host. `default` if the scenario names none. */
   cluster: string;
-  /** CPU cycles used divided by cores × nominal clock, at most 100. Two busy threads of a core use 1.25 cores on ESXi, as VMs are charged, and one core on Linux. For a cluster it is the mean over its hosts, weighted by cores × nominal clock. */
+  /** CPU cycles used divided by cores × nominal clock, at most 100. Two busy threads of a core use 1.25 cores on ESXi, as VMs are charged. On Linux they use two cores, because its times of CPUs do not tell them apart. For a cluster it is the mean over its hosts, weighted by cores × nominal clock. */
   usage_pct: number;
   usage_pct_ci95: number | null;
   /** Mean over hardware threads of the time that each was busy. */
