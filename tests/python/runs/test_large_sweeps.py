@@ -29,7 +29,7 @@ MOST_BYTES = 300 << 20
 
 LETTERS_KEPT = (run.KEPT, packed.KEPT)
 
-SWEEP = {"vms.db.load": [1, 0.5, 1e-7, 2], "vms.web.count": [1, 2]}
+SWEEP = {"vms.db.load": [1, 0.5, 0.07, 2], "vms.web.count": [1, 2]}
 
 
 @pytest.fixture(params=["all kept", "none kept"])
