@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 62c78153572b8d6b38598de0e2e039ee20e4efd6f21b91738ea901d103d396a7 */
+/* built by `make page` from web/, sources fcd3143f4fdd82e8633ebfb14632898e9dfc7ad6602f06303c36cb272b89c7de */
 /* contains
 @codemirror/commands: Copyright (C) 2018-2021 by Marijn Haverbeke <marijn@haverbeke.berlin> and others
 @codemirror/lang-yaml: Copyright (C) 2024 by Marijn Haverbeke <marijn@haverbeke.berlin> and others
