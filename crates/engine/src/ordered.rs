@@ -4,7 +4,7 @@
 //! small, and the order is asked through a pointer. Loops over events sort as the library does.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sorts `items` like [`slice::sort_by`]: equal ones keep their order.
 pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
@@ -39,6 +39,13 @@ pub fn map_of<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<
     let mut map = BTreeMap::new();
     map.extend(entries);
     map
+}
+
+/// A set of things. Collecting them would sort them first.
+pub fn set_of<T: Ord>(things: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    set.extend(things);
+    set
 }
 
 #[cfg(test)]

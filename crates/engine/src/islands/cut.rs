@@ -5,6 +5,7 @@
 //! host (such as an unused array) goes with the first.
 
 use super::whole::Whole;
+use crate::ordered::map_of;
 use hypertwin_cluster::{Component, End};
 use std::collections::BTreeMap;
 
@@ -148,19 +149,11 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
 fn failing_hosts(whole: &Whole, pools: &[usize], arrays: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let scenario = &whole.scenario;
     let names = whole.hosts.iter().filter(|_| !scenario.failures.is_empty());
-    let hosts: BTreeMap<&str, usize> = names.map(|host| host.name.as_str()).zip(0..).collect();
-    let pools: BTreeMap<&str, usize> = scenario
-        .storage
-        .keys()
-        .map(String::as_str)
-        .zip(pools.iter().copied())
-        .collect();
-    let arrays: BTreeMap<&str, usize> = scenario
-        .arrays
-        .keys()
-        .map(String::as_str)
-        .zip(arrays.iter().copied())
-        .collect();
+    let hosts: BTreeMap<&str, usize> = map_of(names.map(|host| host.name.as_str()).zip(0..));
+    let names = scenario.storage.keys().map(String::as_str);
+    let pools = map_of(names.zip(pools.iter().copied()));
+    let names = scenario.arrays.keys().map(String::as_str);
+    let arrays = map_of(names.zip(arrays.iter().copied()));
     scenario.failures.iter().map(move |failure| {
         let host = |text: &String| match Component::parse(text)? {
             Component::Host(name) | Component::Link(name) | Component::Disk(name, _) => {

@@ -1,8 +1,9 @@
 //! A scenario, with every host and VM by name, and where each VM is.
 
 use crate::error::RunError;
+use crate::ordered::set_of;
 use hypertwin_cluster::{About, EventAction, HostGroup, Scenario, VmGroup, Workload};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A scenario. Positions are those in its order.
 pub struct Whole {
@@ -77,12 +78,12 @@ impl Whole {
     /// Clusters that are balanced, that restart the VMs of hosts that fail, or that events are about.
     fn find_moving(&self) -> Vec<MovingCluster> {
         let scenario = &self.scenario;
-        let of_events: BTreeSet<&str> = self
-            .hosts_of_events()
-            .zip(&scenario.events)
-            .filter(|(_, event)| event.add.is_none())
-            .filter_map(|(host, _)| Some(self.cluster_of(host?)))
-            .collect();
+        let of_events = set_of(
+            self.hosts_of_events()
+                .zip(&scenario.events)
+                .filter(|(_, event)| event.add.is_none())
+                .filter_map(|(host, _)| Some(self.cluster_of(host?))),
+        );
         let moves = |name: &str| {
             let known = scenario.clusters.get(name);
             let restarts = known

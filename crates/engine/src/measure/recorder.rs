@@ -13,6 +13,7 @@ use crate::cpu::{Had, Host, NodeLoad};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId, WorldId};
 use crate::island::{Island, IslandGroup};
+use crate::ordered::set_of;
 use crate::reclaim::PAGE;
 use crate::responses::Responses;
 use crate::storage::{Pool, PoolTimeline, VmIo};
@@ -500,8 +501,7 @@ fn nodes(host: &Host, loads: &[NodeLoad], duration_ns: f64) -> Vec<NodeResult> {
 /// What happened to hosts, and to which VMs with them.
 fn failures(observed: &Observed) -> Vec<FailureReport> {
     let report = |incident: &HostIncident| {
-        let mut vms = incident.vms.clone();
-        vms.sort_unstable();
+        let vms = set_of(incident.vms.iter().copied());
         FailureReport {
             time_s: incident.at as f64 / 1e9,
             what: incident.what.clone(),

@@ -11,10 +11,10 @@ use super::stations;
 use super::verdict::{Steady, verdict};
 use super::vm_metrics::{IoResult, IoSums, IosReport, OutcomeReport, ResponseReport, VmReport, VmResult};
 use crate::metrics::{Curve, LatencyReport, Together};
-use crate::ordered::{map_of, sort_by};
+use crate::ordered::{map_of, set_of, sort_by};
 use crate::storage::{self, PoolResult, StationResult};
 use hypertwin_kernel::Histogram;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Relative difference between neighbouring throughputs of replications that makes them different outcomes.
 const OUTCOME_GAP: f64 = 0.15;
@@ -176,10 +176,10 @@ fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         };
         let mut report = members.report(&first.units[group]);
         report.count = Some(vms.len());
-        let used: BTreeSet<&String> = vms.iter().map(|&vm| &first.vms[vm].host).collect();
+        let used = set_of(vms.iter().map(|&vm| &first.vms[vm].host));
         let hosts = first.hosts.iter().map(|host| &host.name);
         report.hosts = Some(hosts.filter(|host| used.contains(host)).cloned().collect());
-        let clusters: BTreeSet<&String> = vms.iter().map(|&vm| &first.vms[vm].cluster).collect();
+        let clusters = set_of(vms.iter().map(|&vm| &first.vms[vm].cluster));
         report.clusters = Some(clusters.into_iter().cloned().collect());
         Some((name.clone(), report))
     };

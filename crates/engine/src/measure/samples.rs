@@ -9,10 +9,11 @@ use super::recorder::difference;
 use super::results::Timeline;
 use crate::ids::{DepthId, DiskId, HostId, Id, Span, Table, VdiskId, VmId, WorldId};
 use crate::island::{Island, IslandHost};
+use crate::ordered::set_of;
 use crate::storage::{Passages, Pool, Target};
 use hypertwin_models::accounting::{Account, ProcessorTime};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 const MB: f64 = (1_u64 << 20) as f64;
 
@@ -361,10 +362,8 @@ impl<'s> Interval<'s> {
                 Target::Array { lun, .. } => Some(lun),
                 Target::Pool { .. } => None,
             });
-            let depths: BTreeSet<DepthId> = luns
-                .clone()
-                .flat_map(|lun| lun.shared_limit.into_iter().chain([lun.queue]))
-                .collect();
+            let of_luns = luns.clone();
+            let depths = set_of(of_luns.flat_map(|lun| lun.shared_limit.into_iter().chain([lun.queue])));
             sample.queued = depths.iter().map(|&depth| self.mean_of_depth(depth, 1)).sum();
             let device = luns
                 .map(|lun| lun.queue)

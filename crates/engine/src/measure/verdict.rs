@@ -22,10 +22,10 @@ use super::results::{FailureReport, Replication};
 use super::vm_metrics::VmReport;
 use super::{loops, tails};
 use crate::movement::Outage;
-use crate::ordered::sort_by;
+use crate::ordered::{set_of, sort_by};
 use hypertwin_kernel::{Tally, batch_means, mser5, student_t_upper, trend};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Probability with which one of all trends passes for one that is none.
 const BY_CHANCE: f64 = 0.001;
@@ -484,13 +484,14 @@ fn window(replications: &[&Replication], groups: &BTreeMap<String, VmReport>) ->
     }
     let first = replications[0];
     let held = first.looks.held.iter().filter(|held| held.stock == Stock::Transactions);
-    let open: BTreeSet<&str> = held.map(|held| held.of.as_str()).collect();
-    let open: BTreeSet<usize> = first
-        .vms
-        .iter()
-        .filter(|vm| open.contains(vm.name.as_str()))
-        .map(|vm| vm.group)
-        .collect();
+    let open = set_of(held.map(|held| held.of.as_str()));
+    let open = set_of(
+        first
+            .vms
+            .iter()
+            .filter(|vm| open.contains(vm.name.as_str()))
+            .map(|vm| vm.group),
+    );
     let ended = |group: usize| {
         let name = &first.groups[group];
         Some((

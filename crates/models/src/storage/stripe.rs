@@ -282,8 +282,9 @@ impl Code {
         let mut read = wanted;
         lost.iter().for_each(|&position| read[position] = 0);
         // what is read anyway serves to decode, too
-        let mut others: Vec<usize> = (0..read.len()).filter(|&position| is_readable(position)).collect();
-        others.sort_by_key(|&position| read[position] == 0);
+        let readable = (0..read.len()).filter(|&position| is_readable(position));
+        let (mut others, more): (Vec<usize>, Vec<usize>) = readable.partition(|&position| read[position] > 0);
+        others.extend(more);
         for &position in others.iter().take(self.data) {
             read[position] = read[position].max(most);
         }

@@ -11,7 +11,7 @@ use crate::measure::results::Replication;
 use crate::measure::stations::BottleneckReport;
 use crate::measure::vm_metrics::VmReport;
 use crate::metrics::LatencyReport;
-use crate::ordered::{map_of, sort_by};
+use crate::ordered::{map_of, set_of, sort_by};
 use std::collections::BTreeMap;
 
 /// Signs that are named in one sentence.
@@ -22,7 +22,7 @@ const SUMMARIES: usize = 3;
 
 /// The judgement of a point; `first` is its first replication, which knows the tasks of its groups.
 pub fn judge(point: &PointReport, first: &Replication) -> Judgement {
-    let group_of: BTreeMap<&str, usize> = first.vms.iter().map(|vm| (vm.name.as_str(), vm.group)).collect();
+    let group_of = map_of(first.vms.iter().map(|vm| (vm.name.as_str(), vm.group)));
     let marked = |name: &str, vm: &VmReport, group: usize| {
         let signs = signs(vm, &first.tasks[group]);
         (!signs.is_empty()).then(|| (name.to_owned(), signs))
@@ -167,7 +167,7 @@ impl<'p> Found<'p> {
             .collect();
         let longest = down.iter().map(|name| point.vms[*name].down_s).fold(0.0, f64::max);
         let outages = point.movement.iter().flat_map(|history| &history.outages);
-        let restarted: BTreeMap<&str, &str> = outages.map(|each| (each.vm.as_str(), each.host.as_str())).collect();
+        let restarted = map_of(outages.map(|each| (each.vm.as_str(), each.host.as_str())));
         let stuck: Vec<&str> = down
             .iter()
             .copied()
@@ -182,12 +182,8 @@ impl<'p> Found<'p> {
             restarted.is_empty() && !hosts.is_empty() && hosts.iter().all(|&host| point.hosts[host].down_s == 0.0);
         let mut more = Vec::new();
         if !stuck.is_empty() && !was_killed {
-            let mut clusters: Vec<&str> = stuck
-                .iter()
-                .filter_map(|name| point.vms[*name].cluster.as_deref())
-                .collect();
-            clusters.sort_unstable();
-            clusters.dedup();
+            let clusters = stuck.iter().filter_map(|name| point.vms[*name].cluster.as_deref());
+            let clusters: Vec<&str> = set_of(clusters).into_iter().collect();
             let who = if stuck.len() == down.len() {
                 "them".to_owned()
             } else {

@@ -5,7 +5,7 @@ use crate::measure::bands;
 use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::Replication;
 use crate::movement::{Move, MoveKind, Outcome};
-use crate::ordered::sort_by;
+use crate::ordered::{map_of, set_of, sort_by};
 use crate::reclaim::HostMemoryResult;
 use std::collections::BTreeMap;
 
@@ -88,11 +88,8 @@ pub fn unplaced(point: &PointReport) -> Vec<String> {
     let Some(history) = &point.movement else {
         return Vec::new();
     };
-    let up: BTreeMap<&str, bool> = history
-        .outages
-        .iter()
-        .map(|outage| (outage.vm.as_str(), outage.up_s.is_some()))
-        .collect();
+    let outages = history.outages.iter();
+    let up = map_of(outages.map(|outage| (outage.vm.as_str(), outage.up_s.is_some())));
     let mut kinds: BTreeMap<(u8, &str), BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for each in &history.unplaced {
         let kind = match up.get(each.vm.as_str()) {
@@ -106,9 +103,7 @@ pub fn unplaced(point: &PointReport) -> Vec<String> {
         }
     }
     let sentence = |((_, kind), lacks): ((u8, &str), BTreeMap<&str, Vec<&str>>)| {
-        let mut vms: Vec<&str> = lacks.values().flatten().copied().collect();
-        vms.sort_unstable();
-        vms.dedup();
+        let vms: Vec<&str> = set_of(lacks.values().flatten().copied()).into_iter().collect();
         let each = lacks.iter().map(|(what, names)| {
             let verb = if names.len() == 1 { "needs" } else { "need" };
             format!("{} {verb} {what}", some(names, 5))

@@ -86,7 +86,7 @@ fn stations_of(point: &PointReport) -> BTreeMap<&str, Vec<Passed<'_>>> {
 
 /// What limits each group of a point.
 pub fn limits(point: &PointReport, first: &Replication) -> BTreeMap<String, Limit> {
-    let results: BTreeMap<&str, &HostResult> = first.hosts.iter().map(|host| (host.name.as_str(), host)).collect();
+    let results = map_of(first.hosts.iter().map(|host| (host.name.as_str(), host)));
     let mut members: Vec<Vec<&VmReport>> = vec![Vec::new(); first.groups.len()];
     for vm in &first.vms {
         members[vm.group].extend(point.vms.get(&vm.name));
@@ -96,9 +96,9 @@ pub fn limits(point: &PointReport, first: &Replication) -> BTreeMap<String, Limi
     let limit = |((name, task), members): ((&String, &Task), &Vec<&VmReport>)| {
         let vm = point.groups.get(name)?;
         let hosts = vm.hosts.iter().flatten();
-        let hosts: BTreeMap<&str, (&HostReport, &HostResult)> = hosts
-            .filter_map(|host| Some((host.as_str(), (point.hosts.get(host)?, *results.get(host.as_str())?))))
-            .collect();
+        let hosts = map_of(
+            hosts.filter_map(|host| Some((host.as_str(), (point.hosts.get(host)?, *results.get(host.as_str())?)))),
+        );
         let case = Case {
             point,
             first,

@@ -6,7 +6,8 @@
 use super::Path;
 use super::vdisk::{Route, Target};
 use crate::clock::Clock;
-use crate::ids::{DepthId, Id, IoId, LunId, PoolId, ProcessId, Table, VmId};
+use crate::ids::{DepthId, Id, IoId, PoolId, ProcessId, Table, VmId};
+use crate::ordered::set_of;
 use crate::storage::array::Array;
 use crate::storage::fabric::Fabric;
 use crate::storage::pool::Pool;
@@ -43,12 +44,12 @@ impl Path {
                 self.depths[depth].clear(now, requests, &mut dropped);
             }
         }
-        let dropped: BTreeSet<IoId> = dropped.into_iter().collect();
+        let dropped = set_of(dropped);
         let all: Vec<IoId> = requests
             .of_guests()
             .filter(|&id| vdisks.position(requests[id].vdisk).is_some())
             .collect();
-        let wholes: BTreeSet<IoId> = all.iter().map(|&id| requests[id].parent).collect();
+        let wholes = set_of(all.iter().map(|&id| requests[id].parent));
         for id in all {
             if dropped.contains(&id) || wholes.contains(&id) {
                 requests.release(id);
@@ -75,11 +76,8 @@ impl Path {
         let Shared { requests, fabric, .. } = shared;
         let vdisks = &self.vdisks;
         let is_of_vm = |io: &Io| vdisks[io.vdisk].vm == vm;
-        let luns: BTreeSet<LunId> = self.vms[vm]
-            .vdisks
-            .iter()
-            .filter_map(|vdisk| vdisks[vdisk].several())
-            .collect();
+        let own = self.vms[vm].vdisks.iter();
+        let luns = set_of(own.filter_map(|vdisk| vdisks[vdisk].several()));
         let first = dropped.len();
         let mut depths = BTreeSet::new();
         for &lun in &luns {
@@ -110,10 +108,7 @@ impl Path {
     ) -> Vec<DepthId> {
         let routes = self.vms[vm].vdisks.iter().map(|vdisk| self.vdisks[vdisk].route);
         let routes: Vec<Route> = routes.collect();
-        let depths: BTreeSet<DepthId> = routes
-            .iter()
-            .flat_map(|route| route.of_host().iter().copied())
-            .collect();
+        let depths = set_of(routes.iter().flat_map(|route| route.of_host().iter().copied()));
         let mut slots = Vec::new();
         for depth in depths {
             let first = dropped.len();
@@ -187,11 +182,9 @@ impl Path {
     /// The pools that the data of a VM are in.
     pub fn pools_of(&self, vm: VmId) -> BTreeSet<PoolId> {
         let vdisks = self.vms.get(vm).into_iter().flat_map(|io| io.vdisks.iter());
-        vdisks
-            .filter_map(|vdisk| match self.vdisks[vdisk].target {
-                Target::Pool { pool, .. } => Some(pool),
-                Target::Array { .. } => None,
-            })
-            .collect()
+        set_of(vdisks.filter_map(|vdisk| match self.vdisks[vdisk].target {
+            Target::Pool { pool, .. } => Some(pool),
+            Target::Array { .. } => None,
+        }))
     }
 }

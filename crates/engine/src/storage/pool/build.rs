@@ -16,6 +16,7 @@ use super::service::{Costs, Services, Spread};
 use super::{Counters, Node, Pool};
 use crate::ids::{HostId, Id, PoolId, Table};
 use crate::island::IslandPool;
+use crate::ordered::set_of;
 use crate::storage::disk::{DiskOwner, DiskSet};
 use crate::storage::queue::{Fifo, Queue};
 use crate::storage::request::PerIo;
@@ -30,7 +31,7 @@ use hypertwin_models::storage::placement::{GROUPS_PER_SERVICE, deal};
 use hypertwin_models::storage::product::ceph::OsdCost;
 use hypertwin_models::storage::product::vsan::shares;
 use hypertwin_models::storage::product::{CpuCost, Product, Stored, product};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Groups of the largest pools.
 const MOST_GROUPS: usize = 200_000;
@@ -76,10 +77,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         node_of[host.index()] = Some(node as u32);
     }
     let users = site.vms.iter().filter(|vm| vm.spec.ends_on_pool(vm.workload, name) > 0);
-    let clients: BTreeSet<HostId> = users
-        .map(|vm| vm.host)
-        .filter(|host| node_of[host.index()].is_none())
-        .collect();
+    let clients = set_of(users.map(|vm| vm.host).filter(|host| node_of[host.index()].is_none()));
     let ns_per_byte = 1e9 / spec.service.core_bandwidth.bytes_per_s();
     let cost = |io_ns: u64| Cost {
         io_ns: io_ns as f64,
