@@ -254,6 +254,8 @@ records! {
         pub failures_tolerated: u32,
         /// Replicas or fragments needed for a write: of a pool, as its product needs them.
         pub minimum: u32,
+        /// Failure domains needed to recover lost replicas or fragments. Of a pool: with witnesses.
+        pub domains: u32,
     }
 }
 
@@ -289,6 +291,7 @@ impl From<Redundancy> for RedundancyFacts {
             needed: redundancy.needed(),
             failures_tolerated: redundancy.survives(),
             minimum: redundancy.minimum_available(),
+            domains: redundancy.width(),
         }
     }
 }

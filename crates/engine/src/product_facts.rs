@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
-    Duration, Flat, HypervisorOptions, Inventory, Scenario, SchedulerOptions, StoragePool, records,
+    Duration, Flat, HypervisorOptions, Inventory, RedundancyFacts, Scenario, SchedulerOptions, StoragePool, records,
 };
 use hypertwin_models::hypervisor;
 use hypertwin_models::storage::product::product;
@@ -78,9 +78,13 @@ pub fn inventory(scenario: &Scenario) -> Inventory {
     for pool in &mut all.pools {
         let spec = &scenario.storage[&pool.name];
         let (product, nodes) = (product(spec.kind), pool.hosts.len() as u32);
-        pool.redundancy.minimum = (product.minimum)(spec, None, nodes);
+        let complete = |kept: &mut RedundancyFacts, policy: Option<&str>| {
+            kept.minimum = (product.minimum)(spec, policy, nodes);
+            kept.domains += spec.witnesses(policy, nodes);
+        };
+        complete(&mut pool.redundancy, None);
         for (policy, kept) in &mut pool.policies {
-            kept.minimum = (product.minimum)(spec, Some(policy), nodes);
+            complete(kept, Some(policy));
         }
         if product.needs_majority {
             pool.metadata_servers = spec.metadata_servers(nodes);

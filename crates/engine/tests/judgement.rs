@@ -450,7 +450,7 @@ fn of_db(change: ChangeOfVm) -> Judgement {
 #[test]
 fn a_vm_suffers_from_its_bands_on() {
     #[rustfmt::skip]
-    let cases: [(&str, ChangeOfVm, Option<Tone>); 19] = [
+    let cases: [(&str, ChangeOfVm, Option<Tone>); 20] = [
         ("ready at its limit", |vm| ready(vm, 5.0, 0.0), None),
         ("ready", |vm| ready(vm, 5.1, 0.0), Some(Tone::Warn)),
         ("ready that hurts", |vm| ready(vm, 10.1, 0.0), Some(Tone::Bad)),
@@ -460,7 +460,8 @@ fn a_vm_suffers_from_its_bands_on() {
         ("co-stop", |vm| vm.costop_pct = 3.1, Some(Tone::Bad)),
         ("full vCPUs without a queue", |vm| (vm.guest_cpu_pct, vm.run_queue) = (100.0, 8.0), None),
         ("full vCPUs with a queue", |vm| (vm.guest_cpu_pct, vm.run_queue) = (91.0, 8.4), Some(Tone::Bad)),
-        ("a queue and room", |vm| (vm.guest_cpu_pct, vm.run_queue) = (90.0, 80.0), None),
+        ("a queue and room", |vm| (vm.guest_cpu_pct, vm.run_queue) = (90.0, 40.0), None),
+        ("full for a time", |vm| (vm.guest_cpu_pct, vm.run_queue) = (60.0, 40.4), Some(Tone::Bad)),
         ("a long tail", |vm| vm.response_ms.p99 = Some(161.0), Some(Tone::Warn)),
         ("a tail at its limit", |vm| vm.response_ms.p99 = Some(160.0), None),
         ("no transactions", |vm| (vm.response_ms.p50, vm.response_ms.p99) = (None, None), None),

@@ -279,7 +279,7 @@ fn a_failure_ends_when_all_data_are_whole_though_members_still_move() {
         5,
         json!({
             "storage": {"pool": {"rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"}}},
-            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "1600 ms"}],
+            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "1600 ms", "empty": true}],
         }),
     );
     let mut moved_at = 0;
@@ -317,6 +317,143 @@ fn a_host_that_ceph_did_without_gets_groups_again() {
     let space = space(&members, 10);
     let mean = space.iter().sum::<f64>() / 10.0;
     assert!(space.iter().all(|bytes| (bytes / mean - 1.0).abs() < 0.1), "{space:?}");
+}
+
+/// What was on a host that comes back is current but for what was written in the meantime: that alone is copied.
+#[test]
+fn a_host_that_comes_back_has_its_data() {
+    let copied_gib = |kind: &str, returns: &str, read_pct: u32, empty: bool| {
+        let text = base(
+            kind,
+            5,
+            json!({
+                "storage": {"pool": {"rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"}}},
+                "run": {"duration": "20 s"},
+                "workloads": {"w": {"read_pct": read_pct, "random_pct": 100, "working_set": "16 MiB"}},
+                "failures": [{"at": "1 s", "fails": ["node-1"], "returns": returns, "empty": empty}],
+            }),
+        );
+        let (result, members) = end_of(&text);
+        let at_home = members.iter().filter(|member| member.device < 2).count();
+        let open: Vec<&MemberView> = members
+            .iter()
+            .filter(|member| !member.up || member.due > 0 || member.moves.is_some())
+            .collect();
+        assert!(open.is_empty(), "{kind} {returns} {read_pct} {empty}: {open:?}");
+        (result.pools[0].count.rebuilt as f64 / f64::from(1 << 30), at_home)
+    };
+    // all that it had was copied elsewhere in the meantime
+    let (once, home) = copied_gib("ceph", "4 s", 100, false);
+    let (written, again) = copied_gib("ceph", "4 s", 0, false);
+    let (twice, _) = copied_gib("ceph", "4 s", 100, true);
+    assert_eq!(home, again, "its groups are home again");
+    assert!(home > 0 && once > 0.3, "{once} GiB were copied");
+    assert!((once..once + 0.016).contains(&written), "{written} and {once}");
+    assert!(twice > 1.8 * once, "{twice} and {once}: an empty host gets all of it");
+    // vSAN leaves what is elsewhere by then where it is
+    let (all, home) = copied_gib("vsan", "4 s", 100, false);
+    assert_eq!(home, 0);
+    assert!(all > 0.3, "{all}");
+}
+
+#[test]
+fn what_is_overwritten_is_missed_once() {
+    for kind in ["mirrored-mesh", "ceph"] {
+        let text = base(
+            kind,
+            4,
+            json!({
+                "run": {"duration": "20 s"},
+                "storage": {"pool": {"rebuild": {"delay": "1 h"}, "client": {"timeout": "100 ms"}}},
+                "workloads": {"w": {
+                    "arrivals": {"io": {"outstanding": 8, "rate": "4000 /s"}}, "read_pct": 0, "random_pct": 100,
+                    "working_set": "64 MiB",
+                }},
+                "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "16 s"}],
+            }),
+        );
+        let count = end_of(&text).0.pools[0].count.clone();
+        let width = if kind == "ceph" { 3.0 } else { 2.0 };
+        // 240 MB were written to 67 MB, of which the host has its part
+        let most = 67.1e6 * width / 4.0;
+        let due = count.due as f64;
+        assert!((0.7 * most..1.3 * most).contains(&due), "{kind}: {due} of {most}");
+    }
+}
+
+#[test]
+fn ceph_marks_out_while_three_quarters_are_in() {
+    let text = base(
+        "ceph",
+        3,
+        json!({
+            "storage": {"pool": {
+                "redundancy": "replicas-2", "devices": {"per_node": 4},
+                "rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"},
+            }},
+            "failures": [{"at": "1 s", "fails": ["node-1"]}],
+        }),
+    );
+    // twelve, eleven, ten and nine are in when one is asked for: all four go
+    let (_, members) = end_of(&text);
+    assert!(members.iter().all(|member| member.device >= 4 && member.due == 0));
+}
+
+/// Lost copies are rebuilt where there are hosts for all of them and their witnesses.
+#[test]
+fn vsan_rebuilds_on_hosts_for_copies_and_witnesses() {
+    for (redundancy, hosts, heals) in [
+        ("raid-1", 3, false),
+        ("raid-1", 4, true),
+        ("replicas-3", 5, false),
+        ("replicas-3", 6, true),
+        ("raid-5", 4, false),
+        ("raid-5", 5, true),
+    ] {
+        let text = base(
+            "vsan",
+            hosts,
+            json!({
+                "storage": {"pool": {
+                    "redundancy": redundancy, "rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"},
+                }},
+                "failures": [{"at": "1 s", "fails": ["node-1"]}],
+            }),
+        );
+        let (result, _) = end_of(&text);
+        let degraded = result.pools[0].report.degraded_pct;
+        assert_eq!(degraded == 0.0, heals, "{redundancy} on {hosts} hosts: {degraded} %");
+    }
+}
+
+/// One of two copies has a third of the votes: without its witness it stands still.
+#[test]
+fn copies_of_vsan_without_their_witness_stand_still() {
+    for (hosts, witness) in [(3, false), (4, false), (5, false), (6, false), (6, true)] {
+        let text = base(
+            "vsan",
+            hosts,
+            json!({
+                "storage": {"pool": {
+                    "redundancy": "raid-1", "rebuild": {"delay": "1 h"}, "client": {"timeout": "100 ms"},
+                    "vsan": {"witness": witness},
+                }},
+                "failures": [{"at": "1 s", "fails": ["node-1", "node-2"], "returns": "3 s"}],
+            }),
+        );
+        let (result, _) = end_of(&text);
+        let report = &result.pools[0].report;
+        // of all pairs of hosts, those of three hosts that have a part of a group; with a witness host that of its copies
+        let pairs = f64::from(hosts * (hosts - 1) / 2);
+        let expected = if witness { 100.0 / pairs } else { 300.0 / pairs };
+        let suspended = report.incidents[0].suspended_pct;
+        assert!(
+            (suspended - expected).abs() <= 0.15 * expected + 2.0,
+            "{hosts} hosts: {suspended} %, expected {expected}"
+        );
+        assert_eq!(report.suspended_ios, 0.0, "all are back");
+        assert_eq!(report.degraded_pct, 0.0);
+    }
 }
 
 #[test]

@@ -653,7 +653,12 @@ impl<'s> Checker<'s> {
             .collect();
         // Ceph keeps waiting for what it cannot do without
         let is_waiting = is_ceph && (0..devices).any(|device| !self.outages.device_is_up(end, device));
-        let enough = !is_waiting && self.kept.iter().all(|kept| domains.len() >= kept.width() as usize);
+        let nodes = self.outages.nodes as u32;
+        let needed = policies(scenario).into_iter().map(|policy| {
+            // vSAN has witnesses on other hosts than its copies
+            spec.redundancy_of(policy).width() + spec.witnesses(policy, nodes)
+        });
+        let enough = !is_waiting && needed.into_iter().all(|needed| domains.len() >= needed as usize);
         let mut groups = self.members.chunk_by(|one, next| one.group == next.group);
         let is_readable = groups.all(|members| {
             let whole = members.iter().filter(|member| member.up && member.due == 0).count();
@@ -688,9 +693,8 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// What the layouts of the pool keep: for VMs without a policy, if there are any, and for each policy that one names.
-fn kept(scenario: &Scenario) -> Vec<Redundancy> {
-    let pool = &scenario.storage["pool"];
+/// The policies of the layouts of the pool: none for VMs without a policy, if there are any, and each that one names.
+fn policies(scenario: &Scenario) -> BTreeSet<Option<&str>> {
     let mut policies: BTreeSet<Option<&str>> = BTreeSet::new();
     for vm in scenario.vms.values() {
         let workload = &scenario.workloads[&vm.workload];
@@ -702,8 +706,14 @@ fn kept(scenario: &Scenario) -> Vec<Redundancy> {
         policies.insert(None);
     }
     policies
+}
+
+/// What its layouts keep.
+fn kept(scenario: &Scenario) -> Vec<Redundancy> {
+    let pool = &scenario.storage["pool"];
+    policies(scenario)
         .into_iter()
-        .map(|policy| policy.map_or(pool.redundancy(), |name| pool.policies[name].redundancy))
+        .map(|policy| pool.redundancy_of(policy))
         .collect()
 }
 

@@ -248,17 +248,8 @@ def _kept(pool: Mapping[str, Any], redundancy: RedundancyFacts) -> Kept:
         redundancy.width,
         redundancy.width / redundancy.needed,
         pool["failure_domain"] != "disk" and redundancy.failures_tolerated > 0,
-        redundancy.width + _witness(pool, redundancy),
+        redundancy.domains,
     )
-
-
-def _witness(pool: Mapping[str, Any], redundancy: RedundancyFacts) -> int:
-    """Return the number of additional hosts needed for a vote.
-
-    Two replicas need one witness. With two sites, the witness is at a third site.
-    """
-    has = bool(pool.get("vsan", {}).get("witness")) and pool["failure_domain"] == "host"
-    return int(has and redundancy.width == 2 and redundancy.failures_tolerated == 1)
 
 
 def disks_of_host(pool: Mapping[str, Any]) -> list[float]:

@@ -551,6 +551,19 @@ impl StoragePool {
         }
     }
 
+    /// Witnesses of a policy's data on `nodes` hosts, each on one without a replica. vSAN has one fewer than replicas, but
+    /// for a witness host.
+    pub fn witnesses(&self, policy: Option<&str>, nodes: u32) -> u32 {
+        match self.redundancy_of(policy) {
+            Redundancy::Replicas { copies, .. }
+                if self.kind == PoolKind::Vsan && !self.vsan().witness && self.domains(nodes) >= 2 * copies - 1 =>
+            {
+                copies - 1
+            }
+            _ => 0,
+        }
+    }
+
     /// Capacity of all devices on `nodes` hosts.
     pub fn raw_capacity(&self, nodes: u32) -> Bytes {
         let of = |devices: &PoolDevices| devices.capacity.bytes().saturating_mul(devices.per_node.into());

@@ -114,7 +114,7 @@ pub const GUEST_CPU: Band = Band {
 /// Runnable processes per vCPU, at which full vCPUs are critical.
 pub const RUN_QUEUE: Band = Band {
     unit: "",
-    source: "half of the processes wait",
+    source: "half of the processes wait; if the vCPUs are not full on average, they wait for a time at five times that",
     ..pct("run_queue", "runnable processes per vCPU", [None, None, Some(2.0)])
 };
 

@@ -13,6 +13,9 @@ const DOWN: f64 = 1_000.0;
 /// An I/O of a generator without a rate is stuck from this multiple of the p99 on, which its depth decides.
 const CHOSEN: f64 = 10.0;
 
+/// The queue of full vCPUs hurts vCPUs that have idle time from this multiple on: they were full for part of the run.
+const FOR_A_TIME: f64 = 5.0;
+
 /// What is wrong with a VM that does this, or with the mean VM of a group, the worst first.
 pub fn signs(vm: &VmReport, task: &Task) -> Vec<Sign> {
     let mut found = Vec::new();
@@ -36,9 +39,15 @@ pub fn signs(vm: &VmReport, task: &Task) -> Vec<Sign> {
     share(&bands::LIMITED, vm.limited_pct, "stopped by its CPU limit");
     share(&bands::SWAP_WAIT, swap_wait, "swap wait");
     let queue = vm.run_queue / f64::from(vm.vcpus.max(1));
-    if bands::GUEST_CPU.is_beyond(vm.guest_cpu_pct) {
+    let is_full = bands::GUEST_CPU.is_beyond(vm.guest_cpu_pct);
+    if is_full || bands::RUN_QUEUE.is_beyond(queue / FOR_A_TIME) {
+        let when = if is_full {
+            ""
+        } else {
+            " on average: full for part of the run"
+        };
         let text = format!(
-            "guest CPU {}% with {} runnable processes per vCPU",
+            "guest CPU {}% with {} runnable processes per vCPU{when}",
             number(vm.guest_cpu_pct),
             number(queue)
         );

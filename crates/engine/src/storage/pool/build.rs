@@ -245,8 +245,9 @@ fn disk(drive: Drive<'_>, used_pct: Option<f64>, random_write: Option<Bandwidth>
     random_write.map_or(disk, |rate| disk.with_random_write(rate.bytes_per_s()))
 }
 
-/// What is stored by each policy that some VM names, by name, after what is stored by none.
-fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'s str>, u64)> {
+/// What is stored by each policy that some VM names, by name, after what is stored by none; and how much of that VMs
+/// write to.
+fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'s str>, u64, u64)> {
     let mut stored: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     for vm in site.vms {
         for end in vm.spec.ends(vm.workload).filter(|end| end.is_pool(name)) {
@@ -261,20 +262,24 @@ fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'
         stored.insert(None, 0);
     }
     let sum: u128 = stored.values().map(|&bytes| u128::from(bytes)).sum();
+    let written: Vec<u64> = stored.values().copied().collect();
     if let Some(all) = spec.stored {
         let of_all = |bytes: u64| (u128::from(all.bytes()) * u128::from(bytes)).checked_div(sum);
         let equal = all.bytes() / stored.len() as u64;
         let shares = stored.values_mut();
         shares.for_each(|bytes| *bytes = of_all(*bytes).map_or(equal, |share| share as u64));
     }
-    stored.into_iter().collect()
+    let stored = stored.into_iter().zip(written);
+    stored
+        .map(|((policy, bytes), written)| (policy, bytes, written.min(bytes)))
+        .collect()
 }
 
 /// Deals the groups of what is stored by each policy to `devices`, which are numbered node after node. Policies share
 /// the devices' groups as they share their bytes.
 fn data_placement(
     spec: &StoragePool,
-    stored: &[(Option<&str>, u64)],
+    stored: &[(Option<&str>, u64, u64)],
     devices: &Devices,
     stream: &mut Stream,
 ) -> DataPlacement {
@@ -297,11 +302,12 @@ fn data_placement(
     let node: Vec<f64> = node.collect();
     let capacities: Vec<f64> = node.into_iter().cycle().take(devices).collect();
     let nodes = devices as u32 / spec.devices_per_node();
-    let layouts: Vec<(Layout, u64)> = stored
+    let layouts: Vec<(Layout, u64, u64)> = stored
         .iter()
-        .map(|&(policy, bytes)| (Layout::new(policy, spec, nodes), bytes))
+        .map(|&(policy, bytes, written)| (Layout::new(policy, spec, nodes), bytes, written))
         .collect();
-    let raw = |(layout, bytes): &(Layout, u64)| u128::from(*bytes) * layout.width as u128 / layout.needed as u128;
+    let raw =
+        |(layout, bytes, _): &(Layout, u64, u64)| u128::from(*bytes) * layout.width as u128 / layout.needed as u128;
     let all = layouts.iter().map(raw).sum::<u128>().max(1);
     let mut data = DataPlacement::new(domain_of, capacities);
     let product = product(spec.kind);
@@ -309,7 +315,7 @@ fn data_placement(
     let services = spec.ceph().osds_per_device as usize;
     for layout in layouts {
         let raw = raw(&layout).max(1);
-        let (layout, bytes) = layout;
+        let (layout, bytes, written) = layout;
         let members = (present.len() * services * GROUPS_PER_SERVICE) as u128 * raw;
         let stored = Stored {
             chunks: bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize,
@@ -330,7 +336,7 @@ fn data_placement(
         } else {
             dealt
         };
-        data.add(layout, dealt, bytes);
+        data.add(layout, dealt, bytes, written);
     }
     data
 }

@@ -37,12 +37,15 @@ pub struct Layout {
     pub width: usize,
     pub needed: usize,
     pub minimum: usize,
+    /// Witnesses, which vote too: more than half of all votes are needed.
+    pub witnesses: usize,
     /// Erasure coding.
     pub code: Option<Code>,
     /// Bytes of all that one chunk of each data member holds.
     pub span: u64,
-    /// What a member has when it lacks nothing.
+    /// What a member has when it lacks nothing, and how much of that is written to.
     pub member_bytes: u64,
+    written_bytes: u64,
     pub groups: Range<usize>,
     first_member: usize,
 }
@@ -69,12 +72,14 @@ impl Layout {
             width: redundancy.width() as usize,
             needed: redundancy.needed() as usize,
             minimum: (product.minimum)(spec, policy, nodes) as usize,
+            witnesses: spec.witnesses(policy, nodes) as usize,
             code,
             span: match product.codes_chunks {
                 true => chunk,
                 false => chunk.saturating_mul(u64::from(redundancy.needed())),
             },
             member_bytes: 0,
+            written_bytes: 0,
             groups: 0..0,
             first_member: 0,
         }
@@ -122,6 +127,10 @@ pub struct DataPlacement {
     lost_groups: usize,
     /// Per device: its failure domain.
     pub domain_of: Vec<u32>,
+    /// Per failure domain: whether its witnesses vote.
+    presence: Vec<Presence>,
+    /// Members that were replaced while their device was away: what they lack there, if that comes back.
+    pub left: BTreeMap<usize, Move>,
     /// Per device: its capacity in bytes.
     pub capacities: Vec<f64>,
 }
@@ -137,7 +146,15 @@ pub struct Member {
     pub is_new: bool,
 }
 
-/// Where a member goes.
+/// Whether something of a failure domain is available, or will be, or the pool does without all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Presence {
+    Out,
+    Away,
+    Up,
+}
+
+/// Where a member goes, or could go back to.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
     pub device: u32,
@@ -171,7 +188,10 @@ impl Member {
 impl DataPlacement {
     /// No groups yet, for devices in these domains.
     pub fn new(domain_of: Vec<u32>, capacities: Vec<f64>) -> Self {
+        let domains = domain_of.iter().map(|&domain| domain as usize + 1).max().unwrap_or(0);
         Self {
+            presence: vec![Presence::Up; domains],
+            left: BTreeMap::new(),
             layouts: Vec::new(),
             devices: Vec::new(),
             members: Vec::new(),
@@ -184,12 +204,17 @@ impl DataPlacement {
         }
     }
 
-    /// Adds the groups of `stored` bytes, on the devices that were dealt to them, one group after another.
-    pub fn add(&mut self, mut layout: Layout, dealt: Vec<u32>, stored: u64) {
+    /// Adds the groups of `stored` bytes, on the devices that were dealt to them, one group after another. At most
+    /// `written` of the bytes are written to.
+    pub fn add(&mut self, mut layout: Layout, dealt: Vec<u32>, stored: u64, written: u64) {
         let (first, groups) = (self.lost.len(), dealt.len() / layout.width);
         layout.groups = first..first + groups;
         layout.first_member = self.members.len();
-        layout.member_bytes = stored.div_ceil((groups * layout.needed) as u64);
+        let of_member = |bytes: u64, groups: usize| bytes.div_ceil((groups * layout.needed) as u64);
+        layout.member_bytes = of_member(stored, groups);
+        // few chunks are in few groups
+        let written_to = groups.min(written.div_ceil(layout.span).max(1) as usize);
+        layout.written_bytes = of_member(written, written_to).min(layout.member_bytes);
         self.members.resize(self.members.len() + dealt.len(), WHOLE);
         self.lost.resize(layout.groups.end, false);
         self.devices.extend(dealt);
@@ -256,13 +281,29 @@ impl DataPlacement {
         self.devices[member]
     }
 
-    /// Moves a member to another device, where it lacks everything.
+    /// Moves a member to another device, where it lacks everything. Should the first that it was on come back, it may
+    /// return there.
     pub fn move_to(&mut self, member: usize, device: u32) {
+        let before = Move {
+            device: self.devices[member],
+            due: self.members[member].due,
+        };
+        self.left.entry(member).or_insert(before);
         self.devices[member] = device;
         self.members[member] = Member {
             is_up: true,
             due: self.layout_of_member(member).member_bytes,
             is_new: true,
+        };
+    }
+
+    /// A member is where it was before it was replaced.
+    pub fn go_back(&mut self, member: usize, to: Move) {
+        self.devices[member] = to.device;
+        self.members[member] = Member {
+            is_up: true,
+            due: to.due,
+            is_new: false,
         };
     }
 
@@ -305,6 +346,9 @@ impl DataPlacement {
                 more += most - to.due;
                 to.due = most;
             }
+            if self.left.get(&member).is_some_and(|left| left.device == device) {
+                self.left.remove(&member);
+            }
         }
         more
     }
@@ -346,11 +390,49 @@ impl DataPlacement {
         }
     }
 
-    /// Finds out which members are up.
-    pub fn find_up(&mut self, is_available: impl Fn(u32) -> bool) {
-        for (member, &device) in self.members.iter_mut().zip(&self.devices) {
-            member.is_up = is_available(device);
+    /// Finds out which members are up, and which failure domains.
+    pub fn find_up(&mut self, presence: impl Fn(u32) -> Presence) {
+        self.presence.fill(Presence::Out);
+        for (device, &domain) in self.domain_of.iter().enumerate() {
+            let of_domain = &mut self.presence[domain as usize];
+            *of_domain = presence(device as u32).max(*of_domain);
         }
+        for (member, &device) in self.members.iter_mut().zip(&self.devices) {
+            member.is_up = presence(device) == Presence::Up;
+        }
+    }
+
+    /// Whether there are failure domains for all members of a layout and their witnesses.
+    pub fn has_domains(&self, layout: &Layout) -> bool {
+        let up = self.presence.iter().filter(|&&domain| domain == Presence::Up).count();
+        layout.witnesses == 0 || up >= layout.width + layout.witnesses
+    }
+
+    /// Whether whole members of a group and its witnesses have more than half of all votes. Its witnesses are in other
+    /// failure domains than its members, and not in those that the pool does without.
+    fn has_votes(&self, group: usize) -> bool {
+        let layout = self.layout_of(group);
+        if layout.witnesses == 0 {
+            return true;
+        }
+        let taken: Vec<u32> = self
+            .members_of(group)
+            .map(|member| self.domain_of[self.device(member) as usize])
+            .collect();
+        let count = self.presence.len();
+        let free = (0..count)
+            .map(|step| (group + step) % count)
+            .filter(|&domain| self.presence[domain] != Presence::Out && !taken.contains(&(domain as u32)));
+        let witnesses = free.take(layout.witnesses);
+        let up = witnesses
+            .filter(|&domain| self.presence[domain] == Presence::Up)
+            .count();
+        2 * (self.whole(group) + up) > layout.width + layout.witnesses
+    }
+
+    /// Whether a group has `enough` whole members and votes.
+    pub fn has(&self, group: usize, enough: usize) -> bool {
+        self.degraded == 0 || self.whole(group) >= enough && self.has_votes(group)
     }
 
     /// The device of the member of a group at `position`.
@@ -403,7 +485,7 @@ impl DataPlacement {
 
     /// Whether too few members of a group are whole for writes.
     pub fn is_below_minimum(&self, group: usize) -> bool {
-        self.degraded > 0 && self.whole(group) < self.layout_of(group).minimum
+        !self.has(group, self.layout_of(group).minimum)
     }
 
     /// Members that what another one lacks can be read from, as many as needed.
@@ -418,19 +500,27 @@ impl DataPlacement {
             .collect()
     }
 
-    /// Bytes of a write that a member misses because its device is away; `None` if it gets them.
+    /// Bytes of a write that a member misses because its device is away; `None` if it gets them. What it missed before is
+    /// not missed again: writes go to any part of what is written to.
     #[inline]
     pub fn miss(&mut self, group: usize, position: usize, bytes: u64) -> Option<u64> {
-        if self.degraded == 0 {
+        if self.degraded == 0 && self.left.is_empty() {
             return None;
         }
         let layout = self.layout_of(group);
-        let (index, most) = (layout.first_of(group) + position, layout.member_bytes);
+        let (index, most) = (layout.first_of(group) + position, layout.written_bytes.max(1));
+        let new = |due: u64| {
+            let rest = most.saturating_sub(due);
+            ((bytes as f64 * rest as f64 / most as f64).ceil() as u64).min(rest)
+        };
+        if let Some(left) = self.left.get_mut(&index) {
+            left.due += new(left.due);
+        }
         let member = &mut self.members[index];
         if member.is_up {
             return None;
         }
-        let missed = bytes.min(most - member.due.min(most));
+        let missed = new(member.due);
         member.due += missed;
         Some(missed)
     }
@@ -443,9 +533,7 @@ impl DataPlacement {
 
     /// Groups that take no writes.
     pub fn groups_below_minimum(&self) -> usize {
-        (0..self.groups())
-            .filter(|&group| self.whole(group) < self.layout_of(group).minimum)
-            .count()
+        (0..self.groups()).filter(|&group| self.is_below_minimum(group)).count()
     }
 
     /// Groups that are not whole, in per cent.

@@ -1,5 +1,6 @@
 //! What a failure or a return means for the data of a pool.
 
+use super::data_placement::{Move, Presence};
 use super::history::{Incident, What};
 use super::{Outcome, Pool};
 use crate::clock::{Clock, Event};
@@ -29,7 +30,7 @@ impl Pool {
     /// Finds out which devices are available, and what that means for the data.
     pub fn reassess(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let went = self.find_available(&shared.network, clock);
-        self.data.find_up(|device| self.devices.is_available(device));
+        self.find_up();
         self.welcome();
         self.count_degraded(clock.now);
         self.find_losses(&shared.network);
@@ -40,6 +41,16 @@ impl Pool {
         self.detect_from(clock.now, clock);
         self.start_rebuilding(shared, clock);
         Outcome::Resume
+    }
+
+    /// Has the data know which devices are available.
+    pub(super) fn find_up(&mut self) {
+        let presence = |device: u32| match &self.devices.states[device as usize] {
+            state if state.is_available => Presence::Up,
+            state if state.is_in && !state.is_out => Presence::Away,
+            _ => Presence::Out,
+        };
+        self.data.find_up(presence);
     }
 
     /// Finds out which devices are available; returns those that just became unavailable.
@@ -78,15 +89,54 @@ impl Pool {
     /// Devices that came back after the pool did without them are in it again. Some products give them groups, as they
     /// do to those that join.
     fn welcome(&mut self) {
-        let mut awaits = false;
-        for state in self.devices.states.iter_mut().filter(|state| state.is_available) {
+        let (mut awaits, mut returned) = (false, Vec::new());
+        for (device, state) in self.devices.states.iter_mut().enumerate() {
+            if !state.is_available {
+                continue;
+            }
             let was_out = std::mem::take(&mut state.is_out);
             awaits |= std::mem::take(&mut state.awaits_groups) || was_out && self.product.refills_returned;
+            returned.extend(was_out.then_some(device as u32));
+        }
+        if !returned.is_empty() {
+            self.take_back(&returned);
         }
         if awaits {
             // what is on its way goes on to where it was to go, and may move on from there
             self.rebalances_again = !self.data.moves.is_empty();
             self.rebalance();
+        }
+    }
+
+    /// Members that were replaced while these devices were away go back to what they have there. Some products move
+    /// those home that were copied elsewhere in the meantime; with others they stay, and what is not yet copied goes
+    /// back if that is less to copy.
+    fn take_back(&mut self, returned: &[u32]) {
+        let places = self.data.left.iter();
+        let back = places.filter(|(_, left)| returned.contains(&left.device));
+        let back: Vec<(usize, Move)> = back.map(|(&member, &left)| (member, left)).collect();
+        for (member, left) in back {
+            self.data.left.remove(&member);
+            let now = self.data.members[member];
+            let has_gone = self.data.is_lost(self.data.group_of(member)) || self.data.moves.contains_key(&member);
+            let is_taken = self
+                .domains_beside(member)
+                .contains(&self.data.domain_of[left.device as usize]);
+            let goes = self.product.refills_returned || !now.is_whole() && left.due < now.due;
+            if has_gone || is_taken || !goes {
+                continue;
+            }
+            let (data, states) = (&mut self.data, &mut self.devices.states);
+            let from = data.device(member);
+            self.count.due += left.due;
+            states[left.device as usize].groups += 1;
+            if now.is_whole() && left.due > 0 {
+                data.moves.insert(member, left);
+                continue;
+            }
+            states[from as usize].groups -= 1;
+            self.count.abandoned += now.due;
+            data.go_back(member, left);
         }
     }
 

@@ -77,7 +77,7 @@ impl Pool {
         let layout = self.data.layout_of(group);
         let needs_minimum = is_write || self.product.reads_need_minimum;
         let enough = if needs_minimum { layout.minimum } else { layout.needed };
-        self.data.degraded > 0 && self.data.whole(group) < enough
+        !self.data.has(group, enough)
     }
 
     /// A request that failed, or that waited for its data to be available, is tried again.

@@ -71,7 +71,7 @@ impl Pool {
     }
 
     /// Failure domains that the other members of a group are in or go to.
-    fn domains_beside(&self, member: usize) -> Vec<u32> {
+    pub(super) fn domains_beside(&self, member: usize) -> Vec<u32> {
         let data = &self.data;
         let others = data.members_of(data.group_of(member)).filter(|&other| other != member);
         let devices = others.flat_map(|other| data.places(other));

@@ -26,6 +26,7 @@ impl Pool {
             };
         }
         self.mark_out(&shared.network, clock.now);
+        self.find_up();
         self.settle_moves();
         let mut load: Vec<u32> = self.devices.states.iter().map(|state| state.groups).collect();
         let mut bytes = self.data.bytes_by_device();
@@ -41,8 +42,8 @@ impl Pool {
         Outcome::Resume
     }
 
-    /// Marks devices out that have been away for long. A pool that keeps most in leaves in what would take it below
-    /// three quarters, and what is in a rack that is away as a whole.
+    /// Marks devices out that have been away for long. A pool that keeps most in marks none out while fewer than three
+    /// quarters are in, and none in a rack that is away as a whole.
     fn mark_out(&mut self, network: &Network, now: Nanos) {
         let all = self.devices.states.iter().filter(|state| state.is_in);
         let (total, mut within) = (all.clone().count(), all.filter(|state| !state.is_out).count());
@@ -51,7 +52,7 @@ impl Pool {
             if !state.is_in || state.is_available || state.is_out || now < self.out_at(state) {
                 continue;
             }
-            let is_kept = || 4 * (within - 1) < 3 * total || self.rack_is_away(device as u32, network);
+            let is_kept = || 4 * within < 3 * total || self.rack_is_away(device as u32, network);
             if self.product.keeps_most_in && is_kept() {
                 continue;
             }
@@ -97,7 +98,11 @@ impl Pool {
     /// space.
     fn replace(&mut self, member: usize, load: &mut [u32], bytes: &mut [u64]) {
         let data = &mut self.data;
-        let own = data.layout_of_member(member).member_bytes;
+        let layout = data.layout_of_member(member);
+        if !data.has_domains(layout) {
+            return;
+        }
+        let own = layout.member_bytes;
         let others = data.members_of(data.group_of(member)).filter(|&other| other != member);
         let others: Vec<u32> = others.flat_map(|other| data.places(other)).collect();
         let states = &mut self.devices.states;
@@ -172,7 +177,7 @@ impl Pool {
         (io.role, io.bytes, io.write) = (Role::Rebuild, bytes as u32, true);
         let piece = Piece {
             job,
-            class: match job.moves || self.data.members[member].is_new {
+            class: match job.moves {
                 true => Class::BestEffort,
                 false => Class::Recovery,
             },
@@ -306,7 +311,7 @@ impl Pool {
         self.data.members[member].is_new = false;
         let group = self.data.group_of(member);
         let (layout, whole) = (self.data.layout_of(group), self.data.whole(group));
-        let may_resume = whole == layout.needed || whole == layout.minimum;
+        let may_resume = whole == layout.needed || whole == layout.minimum || layout.witnesses > 0;
         if whole == layout.width {
             self.data.degraded -= 1;
             self.note_history(now);

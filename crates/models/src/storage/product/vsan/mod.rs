@@ -59,7 +59,7 @@ fn minimum(pool: &StoragePool, policy: Option<&str>, nodes: u32) -> u32 {
     let redundancy = pool.redundancy_of(policy);
     let votes = match redundancy {
         Redundancy::Replicas { copies, .. } => {
-            let has_witnesses = pool.vsan().witness || pool.domains(nodes) >= 2 * copies - 1;
+            let has_witnesses = pool.vsan().witness || pool.witnesses(policy, nodes) > 0;
             if has_witnesses { 1 } else { copies / 2 + 1 }
         }
         Redundancy::Erasure { data, .. } => data,
