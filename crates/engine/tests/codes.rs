@@ -196,4 +196,11 @@ fn racks_are_as_far_apart_as_what_lies_between_them() {
         16.0,
         "the link carries every other read",
     );
+    let link = &thin.storage["pool-rack-network"];
+    assert!(link.utilization_pct > 99.0, "{link:?}");
+    assert_near(link.mb_per_s.unwrap(), 8.0, "what it carries");
+    assert!(
+        far.storage.get("pool-rack-network").is_none(),
+        "without a limit it has no station"
+    );
 }

@@ -217,6 +217,7 @@ fn a_pool_limits_its_clients_and_nobody_else() {
         ("pool-cpu-limit", LimitKind::StorageCpu),
         ("pool-flash", LimitKind::Devices),
         ("pool-cluster-network", LimitKind::Network),
+        ("pool-rack-network", LimitKind::Network),
     ] {
         let (mut point, first) = made("loop", "generator");
         station(&mut point, name, 99.0);

@@ -40,6 +40,7 @@ WORDS: Mapping[str, str] = {
     "network": "the network of the pool's nodes",
     "client-network": "the network of the pool's clients",
     "cluster-network": "the network between the pool's nodes",
+    "rack-network": "the links between the pool's racks or sites",
     "swap": "the device that the host swaps to",
 }
 """Kind of a station by the last part of its name, as in `db-controllers`."""

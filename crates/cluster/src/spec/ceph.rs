@@ -70,7 +70,7 @@ pub struct Ceph {
     pub scheduler: Option<CephScheduler>,
     /// mClock profile: split between clients and recovery.
     pub profile: MclockProfile,
-    /// Device capacity assumed by mClock, in IOPS. Default: 21,500 on flash, 315 on hard disks.
+    /// Device capacity that mClock assumes for each OSD, in IOPS. Default: 21,500 on flash, 315 on hard disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 1.0, max = 10_000_000.0))]
     pub device_iops: Option<f64>,

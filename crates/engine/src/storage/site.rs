@@ -128,7 +128,7 @@ fn working_set(spec: &VmGroup, workload: &Workload) -> u64 {
 pub struct ServiceQueue {
     pub stage: Stage,
     pub threads: usize,
-    /// Of a shard: its device, and how many shards that has.
+    /// Of a shard: its device, and how many shards its OSD has.
     pub shard_of: Option<(DiskKind, u32)>,
 }
 
@@ -161,7 +161,7 @@ fn osd_queues(spec: &StoragePool, own: &BTreeMap<String, Device>, node: usize) -
         let kind = Drive::of(devices.kind, devices.device.as_deref(), own).kind();
         let shards = ceph.shards_on(kind.is_flash());
         let shard = ServiceQueue {
-            shard_of: Some((kind, shards * ceph.osds_per_device)),
+            shard_of: Some((kind, shards)),
             ..ServiceQueue::new(Stage::Shard, ceph.threads_per_shard_on(kind.is_flash()) as usize)
         };
         for _ in 0..devices.per_node * ceph.osds_per_device {

@@ -46,7 +46,7 @@ reports! {
         /// `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`), an array
         /// (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`,
         /// `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client-network` of the other
-        /// hosts, `-cluster-network` only between its nodes).
+        /// hosts, `-cluster-network` only between its nodes, `-rack-network` between its racks or sites).
         pub members: usize = "Members";
         /// Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache, the
         /// share of its space for written data in use at the end. A port counts its busier direction.

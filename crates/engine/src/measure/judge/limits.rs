@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// What a station of the I/O path stands for, by the end of its name: `SAN-disks`. Only that of vCPUs is absent: these
 /// are judged by what the VM shows.
-const STATIONS: [(&str, LimitKind); 21] = [
+const STATIONS: [(&str, LimitKind); 22] = [
     ("controllers", LimitKind::Controller),
     ("ring", LimitKind::Controller),
     ("ports", LimitKind::Fabric),
@@ -43,6 +43,7 @@ const STATIONS: [(&str, LimitKind); 21] = [
     ("network", LimitKind::Network),
     ("client-network", LimitKind::Network),
     ("cluster-network", LimitKind::Network),
+    ("rack-network", LimitKind::Network),
     ("vdisk-depth", LimitKind::Client),
     ("dsnro", LimitKind::Client),
 ];

@@ -543,11 +543,15 @@ impl DataPlacement {
 
     /// Bytes that members lack, or that are not yet where they go.
     pub fn due(&self) -> u64 {
-        let moving: u64 = self.moves.values().map(|to| to.due).sum();
-        moving + self.members.iter().map(|member| member.due).sum::<u64>()
+        self.due_moves() + self.members.iter().map(|member| member.due).sum::<u64>()
     }
 
-    /// Those of them whose device is available: what can be rebuilt.
+    /// Those that are not yet where they go.
+    pub fn due_moves(&self) -> u64 {
+        self.moves.values().map(|to| to.due).sum()
+    }
+
+    /// Those that members lack whose device is available: what can be rebuilt.
     pub fn due_here(&self) -> u64 {
         let here = self.members.iter().filter(|member| member.is_up);
         here.map(|member| member.due).sum()

@@ -465,9 +465,9 @@ impl Pool {
         &self.data
     }
 
-    /// Bytes that can be rebuilt now.
+    /// Bytes that can be rebuilt now, or that move.
     pub fn due(&self) -> u64 {
-        self.data.due_here()
+        self.data.due_here() + self.data.due_moves()
     }
 
     /// Requests that wait until enough members are whole.

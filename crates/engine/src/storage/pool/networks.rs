@@ -7,9 +7,8 @@
 //! node traffic.
 
 use crate::storage::port::Port;
-use hypertwin_cluster::StoragePool;
+use hypertwin_cluster::{Bandwidth, StoragePool};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::link::Link;
 
 /// Whose data pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +26,10 @@ pub struct OwnNetworks {
     /// Time of a message between two nodes.
     cluster_ns: Nanos,
     pub racks: usize,
-    /// Of a message between two racks, one way; and the links from each rack to each, without a limit none.
+    /// Of a message between two racks, one way; and the link of each two, without a limit none: of the first with those
+    /// before it, which are none, of the second with the first, and so on.
     pub between_ns: Nanos,
-    between: Vec<Link>,
+    between: Vec<Port>,
 }
 
 impl OwnNetworks {
@@ -41,7 +41,10 @@ impl OwnNetworks {
         }
         let number = spec.racks as usize;
         let bandwidth = racks.as_ref().and_then(|racks| racks.bandwidth);
-        let link = |rate: hypertwin_cluster::Bandwidth| vec![Link::new(rate.bytes_per_s(), 0); number * number];
+        let link = |rate: Bandwidth| {
+            let pairs = 0..number * (number - 1) / 2;
+            pairs.map(|_| Port::new(rate.bytes_per_s(), 0)).collect()
+        };
         Some(Self {
             cluster: cluster.as_ref().map_or_else(Vec::new, |spec| {
                 let port = || Port::new(spec.bandwidth.bytes_per_s(), 0);
@@ -76,17 +79,28 @@ impl OwnNetworks {
         Some(left.max(into.send_down(now, bytes)))
     }
 
+    /// All links between racks.
+    pub fn links(&self) -> impl Iterator<Item = &Port> {
+        self.between.iter()
+    }
+
     /// When they have passed what is between two racks.
     pub fn cross(&mut self, from: usize, to: usize, bytes: u32, now: Nanos) -> Nanos {
-        match self.between.get_mut(from * self.racks + to) {
-            Some(link) if from != to => link.pass(now, u64::from(bytes)).1,
-            _ => now,
+        let (low, high) = (from.min(to), from.max(to));
+        if self.between.is_empty() || low == high {
+            return now;
+        }
+        let link = &mut self.between[high * (high - 1) / 2 + low];
+        link.bytes[usize::from(from > to)] += u64::from(bytes);
+        match from < to {
+            true => link.send_up(now, bytes),
+            false => link.send_down(now, bytes),
         }
     }
 
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
-        self.cluster.iter_mut().flatten().for_each(|port| port.reset(now));
-        self.between.iter_mut().for_each(|link| link.reset(now));
+        let ports = self.cluster.iter_mut().flatten().chain(&mut self.between);
+        ports.for_each(|port| port.reset(now));
     }
 }

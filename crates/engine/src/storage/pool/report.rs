@@ -149,8 +149,8 @@ reports! {
         pub cache_hit_pct: Option<f64> = "Read cache hits", "%";
         /// Placement groups with a missing or outdated replica or fragment, at the end of the run or at a sample.
         pub degraded_pct: f64 = "Degraded", "%";
-        /// Bytes of replicas and fragments that have a place but must still be rebuilt or brought up to date, at the
-        /// end of the run or at a sample.
+        /// Bytes of replicas and fragments that have a place but must still be rebuilt, brought up to date or moved
+        /// there, at the end of the run or at a sample.
         pub due_gib: f64 = "To rebuild", "GiB";
         /// Bytes of replicas and fragments rebuilt or brought up to date since the start of the run.
         pub rebuilt_gib: f64 = "Rebuilt", "GiB";
@@ -194,7 +194,7 @@ impl Pool {
     /// Adds the present state to the timeline.
     pub fn sample(&self, line: &mut PoolTimeline) {
         line.degraded_pct.push(self.data.degraded_pct());
-        line.due_gib.push(self.data.due_here() as f64 / GIB);
+        line.due_gib.push(self.due() as f64 / GIB);
         line.rebuilt_gib.push(self.count.rebuilt as f64 / GIB);
         line.suspended_ios.push(u64::from(self.suspended.len()));
         line.buffer_pct.extend(self.buffer_pct());
@@ -265,7 +265,7 @@ impl Pool {
                 _ => self.hit_pct(),
             },
             degraded_pct: self.data.degraded_pct(),
-            due_gib: self.data.due_here() as f64 / GIB,
+            due_gib: self.due() as f64 / GIB,
             rebuilt_gib: count.rebuilt as f64 / GIB,
             rebuild_mb_per_s: rebuild_rate * 1e3,
             time_to_whole_s: self.time_to_whole_s(rebuild_rate, now),
@@ -351,18 +351,18 @@ impl Pool {
         };
         stations.push(result(disks(self.devices.disks), "devices"));
         stations.extend(self.flash.as_ref().map(|flash| result(disks(flash.disks), "flash")));
-        let between_nodes = self.own_networks.iter().flat_map(OwnNetworks::ports);
-        let between_nodes: Vec<&Port> = between_nodes.collect();
-        if !between_nodes.is_empty() {
-            let sums = Sums::of_ports(between_nodes.into_iter(), now, duration_ns);
-            stations.push(result(sums, "cluster-network"));
-        }
+        let own = &self.own_networks;
+        let of_hosts = |hosts: &[HostId]| -> Vec<&Port> {
+            let ports = hosts.iter().flat_map(|&host| &shared.network.hosts[host].ports);
+            ports.collect()
+        };
         let nodes: Vec<HostId> = self.hosts().collect();
-        for (hosts, what) in [(&nodes, "network"), (&self.clients, "client-network")] {
-            let ports: Vec<&Port> = hosts
-                .iter()
-                .flat_map(|&host| &shared.network.hosts[host].ports)
-                .collect();
+        for (ports, what) in [
+            (own.iter().flat_map(OwnNetworks::ports).collect(), "cluster-network"),
+            (own.iter().flat_map(OwnNetworks::links).collect(), "rack-network"),
+            (of_hosts(&nodes), "network"),
+            (of_hosts(&self.clients), "client-network"),
+        ] {
             if !ports.is_empty() {
                 stations.push(result(Sums::of_ports(ports.into_iter(), now, duration_ns), what));
             }
