@@ -254,6 +254,8 @@ class RedundancyFacts(Member):
     """Failures tolerated: replicas or fragments that can be lost without data loss."""
     minimum: int
     """Replicas or fragments needed for a write: of a pool, as its product needs them."""
+    domains: int
+    """Failure domains needed to recover lost replicas or fragments. Of a pool: with witnesses."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1505,7 +1505,7 @@ class Ceph(TypedDict, total=False):
     profile: MclockProfile
     """mClock profile: split between clients and recovery."""
     device_iops: float
-    """Device capacity assumed by mClock, in IOPS. Default: 21,500 on flash, 315 on hard disks."""
+    """Device capacity that mClock assumes for each OSD, in IOPS. Default: 21,500 on flash, 315 on hard disks."""
     max_backfills: int
     """Concurrent backfills per device, as target and as source (`osd_max_backfills`)."""
     recovery_max_active: int

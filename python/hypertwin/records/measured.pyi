@@ -362,7 +362,8 @@ class StationFields:
     (`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-
     depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`,
     `-shards`, `-commit`, `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client-
-    network` of the other hosts, `-cluster-network` only between its nodes).
+    network` of the other hosts, `-cluster-network` only between its nodes, `-rack-network` between its racks or
+    sites).
     """
     utilization_pct: float
     """Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache,
@@ -507,8 +508,8 @@ class PoolFields:
     degraded_pct: float
     """Placement groups with a missing or outdated replica or fragment, at the end of the run or at a sample."""
     due_gib: float
-    """Bytes of replicas and fragments that have a place but must still be rebuilt or brought up to date, at the
-    end of the run or at a sample.
+    """Bytes of replicas and fragments that have a place but must still be rebuilt, brought up to date or moved
+    there, at the end of the run or at a sample.
     """
     rebuilt_gib: float
     """Bytes of replicas and fragments rebuilt or brought up to date since the start of the run."""

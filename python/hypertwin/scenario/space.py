@@ -208,7 +208,9 @@ def _space(pool: Mapping[str, Any], room: Room) -> Space:
     raw = room.raw(room.data)
     heals = all(room.heals(name) for name in room.used) and not room.lacks_space
     healthy, after = room.healthy(room.used), room.after(room.used)
-    used_after = min(room.raw_after(room.data) / after, room.recovery_stops) if math.isfinite(after) else raw / healthy
+    # fuller devices stay as full as they are
+    stops = max(room.recovery_stops, raw / healthy)
+    used_after = min(room.raw_after(room.data) / after, stops) if math.isfinite(after) else raw / healthy
     then = replace(room, domains=room.left, left=_without_a_host(pool, room.left))
     lost: LostHost = {
         "survives": all(room.kept[name].survives for name in room.used),

@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources fcd3143f4fdd82e8633ebfb14632898e9dfc7ad6602f06303c36cb272b89c7de */
+/* built by `make page` from web/, sources af0a331b66d19c06671127d01d56d54099700e526fc2143122d15121c28ea00a */
 /* contains
 @codemirror/commands: Copyright (C) 2018-2021 by Marijn Haverbeke <marijn@haverbeke.berlin> and others
 @codemirror/lang-yaml: Copyright (C) 2024 by Marijn Haverbeke <marijn@haverbeke.berlin> and others

@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources fcd3143f4fdd82e8633ebfb14632898e9dfc7ad6602f06303c36cb272b89c7de */
+/* built by `make page` from web/, sources af0a331b66d19c06671127d01d56d54099700e526fc2143122d15121c28ea00a */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

@@ -197,6 +197,10 @@ impl VmMemory {
         self.clients.iter().flat_map(|client| &client.bytes).sum()
     }
 
+    pub fn bytes_on(&self, node: usize) -> u64 {
+        self.clients.iter().map(|client| client.bytes[node]).sum()
+    }
+
     /// Fraction of its memory that is on the present home nodes.
     pub fn local(&self, home: impl Fn(usize, usize) -> usize) -> f64 {
         let local: u64 = self

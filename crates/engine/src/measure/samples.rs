@@ -8,7 +8,7 @@ use super::Observed;
 use super::recorder::difference;
 use super::results::Timeline;
 use crate::ids::{DepthId, DiskId, HostId, Id, Span, Table, VdiskId, VmId, WorldId};
-use crate::island::{Island, IslandHost};
+use crate::island::{Island, IslandHost, IslandVm};
 use crate::ordered::set_of;
 use crate::storage::{Passages, Pool, Target};
 use hypertwin_models::accounting::{Account, ProcessorTime};
@@ -49,7 +49,7 @@ pub struct HostSample {
     pub interrupts_pct: f64,
     /// Memory in all.
     pub memory_mb: f64,
-    /// Per NUMA node: total memory, and memory not used by VMs.
+    /// Per NUMA node: total memory, and what neither its VMs have touched nor the hypervisor has for itself.
     pub node_memory_mb: Vec<f64>,
     /// See `node_memory_mb`.
     pub node_free_mb: Vec<f64>,
@@ -87,8 +87,10 @@ pub struct VmSample {
     pub worlds: WorldSamples,
     /// Charged time of interrupts for it, of one logical CPU.
     pub system_pct: f64,
-    /// Configured memory.
+    /// Configured memory, and how much of it was touched.
     pub memory_mb: f64,
+    /// See `memory_mb`.
+    pub memory_touched_mb: f64,
     /// Memory on the home nodes of its NUMA clients, the mean of the interval.
     pub numa_local_pct: f64,
     /// I/Os per second, including those of VMs without disks.
@@ -144,11 +146,20 @@ pub struct DeviceSample {
     pub queue_ms: Option<f64>,
 }
 
+/// Memory of a host, of each of its nodes, and what the hypervisor has for itself, in bytes.
+#[derive(Clone, Copy)]
+struct HostMemory {
+    all: u64,
+    node: u64,
+    own: u64,
+}
+
 /// Makes samples of a run: the differences between what was counted at the ends of intervals.
 pub struct Sampler {
     before: Totals,
-    /// Memory of each host in bytes, and of each of its nodes.
-    memory: Vec<(u64, u64)>,
+    memory: Vec<HostMemory>,
+    /// Part of each VM's memory that was touched.
+    touched: Table<VmId, f64>,
     /// Per VM: whether its LUNs have numbers of their own.
     shares_luns: Table<VmId, bool>,
 }
@@ -160,6 +171,7 @@ struct Interval<'s> {
     before: &'s Totals,
     timeline: &'s Timeline,
     luns: &'s Table<HostId, BTreeMap<Lun, Vec<VdiskId>>>,
+    touched: &'s Table<VmId, f64>,
 }
 
 /// A LUN by array and number; shared LUNs have their own numbers.
@@ -196,8 +208,18 @@ struct DiskTotals {
 impl Sampler {
     /// Makes samples of a run of `island`.
     pub fn new(island: &Island) -> Self {
-        let memory = |host: &IslandHost| (host.spec.memory().bytes(), host.spec.memory_per_node.bytes());
+        let memory = |host: &IslandHost| HostMemory {
+            all: host.spec.memory().bytes(),
+            node: host.spec.memory_per_node.bytes(),
+            own: host.spec.hypervisor_memory().bytes(),
+        };
+        let touched = |vm: &IslandVm| {
+            let spec = island.groups[vm.group].spec;
+            let touched = spec.memory_touched.unwrap_or(spec.memory);
+            touched.bytes() as f64 / spec.memory.bytes().max(1) as f64
+        };
         Self {
+            touched: island.vms.iter().map(touched).collect(),
             before: Totals::default(),
             memory: island.hosts.iter().map(memory).collect(),
             shares_luns: island
@@ -222,6 +244,7 @@ impl Sampler {
             before: &self.before,
             timeline,
             luns: &luns,
+            touched: &self.touched,
         };
         let hosts = observed.cpu.hosts().ids().zip(&self.memory);
         let sample = Sample {
@@ -258,7 +281,7 @@ impl<'s> Interval<'s> {
         self.timeline.interval_s * 1e9
     }
 
-    fn host(&self, id: HostId, (memory, node_memory): (u64, u64)) -> HostSample {
+    fn host(&self, id: HostId, memory: HostMemory) -> HostSample {
         let (observed, now, index) = (self.observed, self.now, id.index());
         let host = &observed.cpu.hosts()[id];
         let topology = host.occupancy.topology;
@@ -270,11 +293,15 @@ impl<'s> Interval<'s> {
         let (interrupts, interrupts_before) = (now.interrupts[index], self.before.interrupts[index]);
         let idle_halves = interrupts.0.core_halves_ns - interrupts_before.0.core_halves_ns;
         let all_halves: u64 = (0..topology.cpus()).map(halves).sum::<u64>() + idle_halves;
-        let vms = observed
-            .guests
-            .vms()
-            .ids()
-            .filter(|&vm| observed.guests.vms()[vm].host == id);
+        let guests = observed.guests.vms();
+        let vms: Vec<VmId> = guests.ids().filter(|&vm| guests[vm].host == id).collect();
+        let own = memory.own as f64 / topology.nodes as f64;
+        let used = |node: usize| -> f64 {
+            let of = |&vm: &VmId| self.observed.cpu.groups()[vm].memory.bytes_on(node) as f64 * self.touched[vm];
+            let here = vms.iter().map(of);
+            own + here.sum::<f64>()
+        };
+        let free = |node: usize| (memory.node as f64 - used(node)).max(0.0) / MB;
         HostSample {
             name: host.name.clone(),
             cores: topology.cores(),
@@ -284,10 +311,10 @@ impl<'s> Interval<'s> {
             cpu_utilization_pct: (0..topology.cpus()).map(|cpu| percent(busy(cpu) as f64)).collect(),
             cpu_core_utilization_pct: (0..topology.cpus()).map(|cpu| percent(core(cpu))).collect(),
             interrupts_pct: percent(interrupts.1 - interrupts_before.1),
-            memory_mb: memory as f64 / MB,
-            node_memory_mb: vec![node_memory as f64 / MB; topology.nodes],
-            node_free_mb: host.memory.free.iter().map(|&bytes| bytes as f64 / MB).collect(),
-            vms: vms.map(|vm| self.vm(vm)).collect(),
+            memory_mb: memory.all as f64 / MB,
+            node_memory_mb: vec![memory.node as f64 / MB; topology.nodes],
+            node_free_mb: (0..topology.nodes).map(free).collect(),
+            vms: vms.iter().map(|&vm| self.vm(vm)).collect(),
             services: observed
                 .storage
                 .pools()
@@ -347,6 +374,7 @@ impl<'s> Interval<'s> {
             worlds: self.worlds(group.vcpus.iter().chain(group.helpers.iter())),
             system_pct: 100.0 * (totals.system_ns - before.system_ns) / self.interval_ns(),
             memory_mb: group.memory.total_bytes() as f64 / MB,
+            memory_touched_mb: group.memory.total_bytes() as f64 * self.touched[id] / MB,
             numa_local_pct: 100.0 * (totals.local - before.local) / self.interval_ns(),
             iops: (totals.ios - before.ios) * per_s,
             disks: vdisks.enumerate().map(|(number, vdisk)| disk(number, vdisk)).collect(),

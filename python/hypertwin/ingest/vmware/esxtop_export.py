@@ -89,7 +89,7 @@ class _Part:
     def add(self, time: str, host: Mapping[str, Any]) -> None:
         """Write the row of a sample."""
         values: dict[int, float] = {}
-        is_short = sum(vm["memory_mb"] for vm in host["vms"]) > host["memory_mb"]
+        is_short = not any(host["node_free_mb"])
         for block in _blocks(host, self._group):
             for metric, value in block.values.items():
                 if is_short and metric in RECLAIMED:
@@ -190,19 +190,20 @@ def _vm(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
                 "idle_sum_pct": worlds["wait_pct"][vcpu],
             },
         )
-    local = vm["memory_mb"] * vm["numa_local_pct"] / 100
+    used = vm["memory_touched_mb"]
+    local = used * vm["numa_local_pct"] / 100
     yield Block(
         counters.GROUP_MEMORY,
         instance,
         {
             "memory_bytes": vm["memory_mb"],
-            "memory_used_bytes": vm["memory_mb"],
+            "memory_used_bytes": used,
             "ballooned_bytes": 0.0,
             "swapped_bytes": 0.0,
             "swap_in_bytes_per_s": 0.0,
             "swap_out_bytes_per_s": 0.0,
             "numa_local_bytes": local,
-            "numa_remote_bytes": vm["memory_mb"] - local,
+            "numa_remote_bytes": used - local,
             "numa_local_pct": vm["numa_local_pct"],
         },
     )

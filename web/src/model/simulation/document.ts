@@ -460,7 +460,7 @@ export interface Vm {
 
 /** A station of the I/O path. */
 export interface Station {
-  /** Number of ports, controllers, disks or queues in the station. Stations are named after a VM group (`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun- depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`, `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client- network` of the other hosts, `-cluster-network` only between its nodes). */
+  /** Number of ports, controllers, disks or queues in the station. Stations are named after a VM group (`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun- depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, or for Ceph `-messengers`, `-shards`, `-commit`, `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its nodes, `-client- network` of the other hosts, `-cluster-network` only between its nodes, `-rack-network` between its racks or sites). */
   members: number;
   /** Mean over the members of the time that each was busy. For a depth, the share of used slots. For a cache, the share of its space for written data in use at the end. A port counts its busier direction. */
   utilization_pct: number;
@@ -567,7 +567,7 @@ export interface Pool {
   cache_hit_pct?: number;
   /** Placement groups with a missing or outdated replica or fragment, at the end of the run or at a sample. */
   degraded_pct: number;
-  /** Bytes of replicas and fragments that have a place but must still be rebuilt or brought up to date, at the end of the run or at a sample. */
+  /** Bytes of replicas and fragments that have a place but must still be rebuilt, brought up to date or moved there, at the end of the run or at a sample. */
   due_gib: number;
   /** Bytes of replicas and fragments rebuilt or brought up to date since the start of the run. */
   rebuilt_gib: number;

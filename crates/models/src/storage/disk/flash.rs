@@ -72,9 +72,9 @@ pub struct Flash {
     sequential_ns: f64,
     /// Time of a channel for a random write, beside its pages.
     write_ns: f64,
-    /// Passing the controller: of an operation, read or written, and how many bytes in a nanosecond.
+    /// Passing the controller, of what is read and written: of an operation, and how many bytes in a nanosecond.
     command_ns: [f64; 2],
-    bytes_per_ns: f64,
+    bytes_per_ns: [f64; 2],
     acknowledge_ns: u64,
     /// Writes go to its channels in turn, not by chance.
     pub writes_in_turn: bool,
@@ -105,7 +105,7 @@ impl Flash {
             sequential_ns,
             write_ns: 0.0,
             command_ns: [0.0; 2],
-            bytes_per_ns: bytes_per_s / 1e9,
+            bytes_per_ns: [bytes_per_s / 1e9; 2],
             acknowledge_ns: 20_000,
             writes_in_turn: false,
             suspends,
@@ -121,7 +121,7 @@ impl Flash {
         let bandwidth = |rate: Option<hypertwin_cluster::Bandwidth>| rate.map(|rate| rate.bytes_per_s());
         let kind_reads = kind_channels / self.read_ns * 1e9;
         let kind_writes = kind_channels / self.random_ns * 1e9;
-        let kind_sequential = self.bytes_per_ns * 1e9;
+        let kind_sequential = self.bytes_per_ns[0] * 1e9;
         let reads = rate(device.random_read).unwrap_or(kind_reads);
         let read_sequential = bandwidth(device.sequential_read)
             .unwrap_or(kind_sequential)
@@ -139,7 +139,7 @@ impl Flash {
         } else {
             read_sequential / 1e9
         };
-        let bytes_per_ns = bytes_per_ns.max(write_sequential.max(writes * PAGE_BYTES) / 1e9);
+        let write_bytes_per_ns = bytes_per_ns.max(write_sequential.max(writes * PAGE_BYTES) / 1e9);
         let command_ns = match is_controller {
             true => (page_ns - PAGE_BYTES / bytes_per_ns).max(0.0),
             false => 0.0,
@@ -152,7 +152,7 @@ impl Flash {
         let read_ns = device.read_latency.map_or(self.read_ns, alone_ns);
         let channels = channels(reads * read_ns / 1e9, sheet_depth(device.kind));
         let acknowledged_ns = device.write_latency.map(alone_ns);
-        let transfer_ns = write_command_ns + PAGE_BYTES / bytes_per_ns;
+        let transfer_ns = write_command_ns + PAGE_BYTES / write_bytes_per_ns;
         let all = f64::from(channels);
         Self {
             channels,
@@ -161,7 +161,7 @@ impl Flash {
             sequential_ns: all * PAGE_BYTES / write_sequential * 1e9,
             write_ns: all * write_command_ns,
             command_ns: [command_ns, write_command_ns],
-            bytes_per_ns,
+            bytes_per_ns: [bytes_per_ns, write_bytes_per_ns],
             acknowledge_ns: acknowledged_ns.map_or(self.acknowledge_ns, |ns| (ns - transfer_ns).max(0.0) as u64),
             writes_in_turn: true,
             suspends: self.suspends,
@@ -204,7 +204,8 @@ impl Flash {
     /// Time in which an operation passes the controller, in nanoseconds.
     #[inline]
     pub fn transfer_ns(&self, operation: Operation) -> u64 {
-        round_up(self.command_ns[usize::from(operation.write)] + operation.bytes as f64 / self.bytes_per_ns)
+        let direction = usize::from(operation.write);
+        round_up(self.command_ns[direction] + operation.bytes as f64 / self.bytes_per_ns[direction])
     }
 
     /// Time in which a synchronous write keeps the controller from others, in nanoseconds: its transfer at least.
@@ -250,7 +251,7 @@ impl Flash {
     /// Gives it a write cache, whose rate it transfers at least.
     pub(super) fn with_cache(&mut self, cache: &hypertwin_cluster::WriteCache) -> WriteCache {
         let bytes_per_ns = cache.write.bytes_per_s() / 1e9;
-        self.bytes_per_ns = self.bytes_per_ns.max(bytes_per_ns);
+        self.bytes_per_ns[1] = self.bytes_per_ns[1].max(bytes_per_ns);
         WriteCache {
             size: cache.size.bytes() as f64,
             bytes_per_ns,

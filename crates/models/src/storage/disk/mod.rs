@@ -332,6 +332,22 @@ mod tests {
         assert!(flash.acknowledged_ns(write, flash.work(write), 1_000, 60_000_000) > 1_000_000);
     }
 
+    #[test]
+    fn flash_that_writes_faster_than_it_reads_reads_at_its_own_rate() {
+        let text = r#"{"kind": "nvme", "random_read": "100000 /s", "sequential_read": "700 MB/s", "sequential_write": "2 GB/s"}"#;
+        let device: Device = serde_json::from_str(text).expect("it is in its ranges");
+        let disk = Disk::of(Drive::Model(&device), None);
+        let flash = disk.flash().expect("flash");
+        for (write, rate) in [(false, 0.7e9), (true, 2e9)] {
+            let bytes = 131_072_u64;
+            let ns = flash.transfer_ns(of_bytes(bytes, write, true));
+            assert!(
+                (bytes as f64 * 1e9 / ns as f64 / rate - 1.0).abs() < 0.08,
+                "{write}: {ns} ns"
+            );
+        }
+    }
+
     /// Operations like this one that flash sustains in a second, with enough of them outstanding.
     fn sustained(disk: &Disk, operation: Operation) -> f64 {
         let flash = disk.flash().expect("flash");

@@ -1,6 +1,7 @@
 //! Mirrored meshes: small chunks on all devices, whose metadata are not in the data path (ScaleIO).
 //!
-//! **Assumptions.** Devices can be filled: no limit is published.
+//! **Assumptions.** Devices can be filled: no limit is published. What was on a failed device is rebuilt at once, as its
+//! node says so; a node that is away is waited for.
 
 use super::interface::{CPU, Product, streams};
 use crate::storage::stripe::Way;
@@ -13,7 +14,7 @@ pub(super) const MESH: Product = Product {
     notices: false,
     majority_notices: false,
     reads_need_minimum: false,
-    replaces_failed_disks: false,
+    replaces_failed_disks: true,
     keeps_most_in: false,
     refills_returned: false,
     clients_code: true,
