@@ -351,6 +351,10 @@ fn a_gateway_is_the_client_of_the_osds() {
     let text = base(3, saturated(32, 100, gateways));
     let report = report(&text);
     near(iops(&report), 2.0 * 2.0 * 1e5 / cost().of_gateway(4_096), 0.02);
+    // also of VMs on its host
+    let mut beside = text.clone();
+    (beside["vms"]["v"]["host"], beside["storage"]["pool"]["deployment"]) = (json!("node"), json!("hci"));
+    near(iops(&self::report(&beside)), iops(&report), 0.02);
     assert_eq!(
         report.bottleneck.as_ref().expect("it is saturated").station,
         "pool-gateways"

@@ -208,13 +208,11 @@ impl Pool {
 
     // ---- gateways
 
-    /// Whether a request has to go to a gateway first: it is at none that works.
+    /// Whether a request has to go to a gateway first: it went to none, or that does not work.
     pub(super) fn needs_gateway(&self, id: IoId, shared: &Shared) -> bool {
-        let Some(osds) = self.osds.as_ref().filter(|osds| !osds.gateways.is_empty()) else {
-            return false;
-        };
-        let at = self.requests[id].client;
-        !shared.network.state(at).is_reachable() || osds.gateways.iter().all(|&(_, host)| host != at)
+        let has_gateways = self.osds.as_ref().is_some_and(|osds| !osds.gateways.is_empty());
+        let request = &self.requests[id];
+        has_gateways && (!request.is_by_gateway || !shared.network.state(request.client).is_reachable())
     }
 
     /// A request goes to a gateway that works; each virtual disk has one that it prefers.
@@ -229,8 +227,9 @@ impl Pool {
             self.retry_later(id, shared, clock);
             return;
         };
-        let client = self.requests[id].origin;
-        self.requests[id].client = gateway;
+        let request = &mut self.requests[id];
+        let client = request.origin;
+        (request.client, request.is_by_gateway) = (gateway, true);
         let passed = self.transmit(
             Traffic::Client,
             (client, gateway),
@@ -255,8 +254,13 @@ impl Pool {
 
     /// When a request that its gateway has done is back at its client; `None` if it is there.
     pub(super) fn back_from_gateway(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
-        let Request { client, origin, .. } = self.requests[id];
-        if client == origin {
+        let Request {
+            client,
+            origin,
+            is_by_gateway,
+            ..
+        } = self.requests[id];
+        if !is_by_gateway {
             return None;
         }
         let io = &shared.requests[id];

@@ -41,6 +41,7 @@ impl Pool {
         let request = Request {
             client,
             origin: client,
+            is_by_gateway: false,
             traffic: Traffic::Client,
             group,
             first,

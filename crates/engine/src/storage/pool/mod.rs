@@ -197,6 +197,8 @@ struct Request {
     /// The host that asks the nodes: of its VM, or a gateway that does it for that.
     client: HostId,
     origin: HostId,
+    /// Whether that is a gateway, which it went to.
+    is_by_gateway: bool,
     /// Its placement group, and the member whose turn it is to be read first.
     group: u32,
     first: u8,
