@@ -356,6 +356,30 @@ fn a_host_that_comes_back_has_its_data() {
     assert!(all > 0.3, "{all}");
 }
 
+/// Devices with more than their part of the rebuild decide when it ends, which a part of it tells already.
+#[test]
+fn a_rebuild_takes_as_long_as_its_beginning_says() {
+    let took_s = |duration: &str| {
+        let text = base(
+            "ceph",
+            5,
+            json!({
+                "run": {"duration": duration},
+                "storage": {"pool": {
+                    "stored": "400 GiB", "chunk": "4 MiB", "redundancy": "replicas-2", "devices": {"per_node": 4, "kind": "sata-ssd"},
+                    "rebuild": {"delay": "100 ms"}, "client": {"timeout": "10 ms"},
+                }},
+                "failures": [{"at": "0 s", "fails": ["node-1/disk-1"]}],
+            }),
+        );
+        let pool = end_of(&text).0.pools[0].report.clone();
+        (pool.time_to_whole_s.expect("it ends"), pool.due_gib == 0.0)
+    };
+    let ((early_s, has_ended), (all_s, is_whole)) = (took_s("4 s"), took_s("90 s"));
+    assert!(!has_ended && is_whole);
+    assert!((early_s / all_s - 1.0).abs() < 0.15, "{early_s} s, and {all_s}");
+}
+
 #[test]
 fn what_is_overwritten_is_missed_once() {
     for kind in ["mirrored-mesh", "ceph"] {

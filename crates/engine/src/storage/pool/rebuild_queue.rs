@@ -39,6 +39,9 @@ pub struct RebuildQueue {
     /// Since when some member is rebuilt, and how long some was before.
     busy_since: Option<Nanos>,
     busy_ns: Nanos,
+    /// How many jobs were done since when, and the time of all jobs before.
+    noted: (usize, Nanos),
+    jobs_ns: f64,
 }
 
 /// How many jobs are done at a time.
@@ -76,6 +79,8 @@ impl RebuildQueue {
             waiting: BTreeSet::new(),
             busy_since: None,
             busy_ns: 0,
+            noted: (0, 0),
+            jobs_ns: 0.0,
         }
     }
 
@@ -84,8 +89,30 @@ impl RebuildQueue {
         self.busy_ns + self.busy_since.map_or(0, |since| now - since)
     }
 
+    /// How long the rest takes, of which `copied` bytes are done, where devices take part in few jobs at a time: until
+    /// the last of them has done its own, one after another.
+    pub fn rest_ns(&self, data: &DataPlacement, copied: u64, now: Nanos) -> f64 {
+        let (jobs, since) = self.noted;
+        let jobs_ns = self.jobs_ns + jobs as f64 * (now - since) as f64;
+        let Most::OfDevice { most, .. } = self.most else {
+            return 0.0;
+        };
+        let mut due = [vec![0; data.capacities.len()], vec![0; data.capacities.len()]];
+        for (member, state) in data.members.iter().enumerate() {
+            let source = data.sources(member).first().copied();
+            if let Some(source) = source.filter(|_| state.is_up && state.due > 0) {
+                due[0][data.device(member) as usize] += state.due;
+                due[1][data.device(source) as usize] += state.due;
+            }
+        }
+        let longest = due.iter().flatten().copied().max().unwrap_or(0);
+        longest as f64 / f64::from(most) * jobs_ns / copied.max(1) as f64
+    }
+
     /// Keeps when rebuilding began and ended.
     pub fn note(&mut self, now: Nanos) {
+        let (jobs, since) = std::mem::replace(&mut self.noted, (self.working.len(), now));
+        self.jobs_ns += jobs as f64 * (now - since) as f64;
         if self.working.is_empty() {
             self.busy_ns = self.busy_ns(now);
             self.busy_since = None;

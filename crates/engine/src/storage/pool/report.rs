@@ -289,14 +289,18 @@ impl Pool {
     }
 
     /// The longest time that not everything was whole; while it is not, how long it will take at the rate so far, in
-    /// bytes per nanosecond. `None` while there are members that nothing can be rebuilt of: their device is away, and
+    /// bytes per nanosecond, or until the device with most to do has done it. `None` while there are members that nothing can be rebuilt of: their device is away, and
     /// no other has taken their place.
     fn time_to_whole_s(&self, rebuild_rate: f64, now: Nanos) -> Option<f64> {
         let (longest, due) = (self.history.longest_degraded_ns, self.data.due_here());
         match self.history.degraded_since {
             None => (longest > 0).then(|| seconds(longest)),
             Some(_) if self.count.lost > 0 || due == 0 || rebuild_rate <= 0.0 || self.data.has_away() => None,
-            Some(since) => Some(seconds(longest).max(seconds(now - since) + due as f64 / rebuild_rate / 1e9)),
+            Some(since) => {
+                let rest_ns = self.rebuild.rest_ns(&self.data, self.count.rebuilt, now);
+                let rest_ns = rest_ns.max(due as f64 / rebuild_rate);
+                Some(seconds(longest).max(seconds(now - since) + rest_ns / 1e9))
+            }
         }
     }
 

@@ -6,5 +6,6 @@ use super::mesh;
 /// A chunk store.
 pub(super) const CHUNK_STORE: Product = Product {
     needs_majority: true,
+    replaces_failed_disks: false,
     ..mesh::MESH
 };
