@@ -289,8 +289,8 @@ impl Pool {
     }
 
     /// The longest time that not everything was whole; while it is not, how long it will take at the rate so far, in
-    /// bytes per nanosecond, or until the device with most to do has done it. `None` while there are members that nothing can be rebuilt of: their device is away, and
-    /// no other has taken their place.
+    /// bytes per nanosecond, or until the device with most to do has done it. `None` while there are members that
+    /// nothing can be rebuilt of: their device is away, and no other has taken their place.
     fn time_to_whole_s(&self, rebuild_rate: f64, now: Nanos) -> Option<f64> {
         let (longest, due) = (self.history.longest_degraded_ns, self.data.due_here());
         match self.history.degraded_since {
