@@ -396,7 +396,7 @@ fn what_is_overwritten_is_missed_once() {
                 "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "16 s"}],
             }),
         );
-        let count = end_of(&text).0.pools[0].count.clone();
+        let count = end_of(&text).0.pools[0].count;
         let width = if kind == "ceph" { 3.0 } else { 2.0 };
         // 240 MB were written to 67 MB, of which the host has its part
         let most = 67.1e6 * width / 4.0;
