@@ -356,6 +356,36 @@ fn a_host_that_comes_back_has_its_data() {
     assert!(all > 0.3, "{all}");
 }
 
+/// mClock limits best effort to 90 % of 1,200 MiB/s, an eighth of it in each shard. What moves is that; what is lost is
+/// not.
+#[test]
+fn lost_data_are_no_best_effort() {
+    let rate = |more: Value| {
+        let mut text = base(
+            "ceph",
+            5,
+            json!({
+                "run": {"duration": "4 s"},
+                "hosts": {"node": {"network": {"bandwidth": "20 GB/s"}}},
+                "storage": {"pool": {
+                    "stored": "100 GiB", "chunk": "4 MiB", "redundancy": "replicas-2", "devices": {"per_node": 1},
+                    "rebuild": {"delay": "100 ms"}, "client": {"timeout": "10 ms"},
+                }},
+            }),
+        );
+        merge(&mut text, more);
+        let pool = end_of(&text).0.pools[0].report.clone();
+        assert!(pool.due_gib > 0.0, "it is not done");
+        pool.rebuild_mb_per_s
+    };
+    let limit = 0.9 * 1_200.0 * 1.048_576 / 8.0;
+    // one job at a time for each of four devices, and for the one that joins
+    let lost = rate(json!({"failures": [{"at": "0 s", "fails": ["node-1/disk-1"]}]}));
+    let moves = rate(json!({"events": [{"at": "0 s", "add": "node-5"}]}));
+    assert!(lost > 1.5 * 4.0 * limit, "{lost} MB/s of {limit} for each");
+    assert!(moves < 1.05 * limit, "{moves} MB/s");
+}
+
 /// Devices with more than their part of the rebuild decide when it ends, which a part of it tells already.
 #[test]
 fn a_rebuild_takes_as_long_as_its_beginning_says() {
