@@ -125,6 +125,25 @@ class TestASweep:
         assert answer(points)[0]["tone"] == "warn"
         assert "; san-disks limits I/O at 1 of 2 points." in answer(points)[0]["text"]
 
+    def test_counts_the_worst_vm_of_a_group_whose_mean_is_fine(self):
+        def at(load: int, worst: float) -> Any:
+            name = "bat-2"
+            made = point({"bat": vm(count=3, ready_pct=worst / 2)}, {"vms.web.load": load})
+            made["vms"] = {"bat-1": vm(ready_pct=1.0), name: vm(ready_pct=worst), "bat-3": vm(ready_pct=1.0)}
+            if worst > 10:
+                made["judgement"]["vms"] = {name: [sign("ready_pct", worst, f"ready {worst:g}% per vCPU")]}
+            made["judgement"]["groups"] = {"bat": [sign("ready_pct", worst / 2, "ready", "warning")]}
+            return made
+
+        found, breaks = answer([at(1, 9.0), at(2, 12.0)])
+        assert (found["tone"], found["text"]) == (
+            "bad",
+            "From load 2 on, bat suffers, not yet with load 1: ready 12% per vCPU (bat-2).",
+        )
+        assert breaks[0]["set"] == {"vms.web.load": 2}
+        fine, _ = answer([at(1, 2.0), at(2, 9.0)])
+        assert fine["more"][-1] == "Ready is at most 9 % per vCPU (bat-2), and no host is above 40 %."
+
     def test_takes_a_throughput_that_no_longer_follows_the_load_for_suffering(self):
         points = [
             point({"db": vm(throughput=done)}, {"vms.db.load": load}) for load, done in ((1, 100), (2, 200), (3, 210))
@@ -170,6 +189,9 @@ class TestASweep:
             "more": [],
         }
         assert answer(points(49.7))[0]["text"] == "No difference beyond what replications differ by."
+        of_one_vm = points(49.7)
+        of_one_vm[0]["judgement"]["vms"] = {"db": [sign("ready_pct", 12, "ready 12 % per vCPU")]}
+        assert answer(of_one_vm)[0]["more"] == ["VMs suffer with hypervisor esxi-7.0."]
 
     def test_of_nothing_has_an_answer_too(self):
         assert answer([])[0]["text"] == "The result has no points."

@@ -54,6 +54,19 @@ describe("waiting", () => {
     expect(JSON.stringify(view)).not.toContain("e−5");
   });
 
+  it("is that of the worst VM of a group, and the group comes first", () => {
+    const hurt: Sign = { metric: "ready_pct", severity: "critical", value: 12, weight: 1.2, text: "ready 12%" };
+    const swept = [1, 2].map((load) => {
+      const made = point({ app: vm({ ready_pct: 9 }), bat: vm({ count: 3, ready_pct: 8 }) }, { set: { load } });
+      made.vms["bat-2"]!.ready_pct = 12;
+      return { ...made, judgement: { ...NONE, vms: { "bat-2": [hurt] } } };
+    });
+    const view = shown(swept);
+    const card = view.cards.find((each) => each.name.startsWith("Ready"));
+    expect(card).toEqual({ name: "Ready per vCPU, at most", value: "12 %", remark: "bat-2, load 1" });
+    expect(section(view, "sweep").heading).toBe("Against load, times: bat, app");
+  });
+
   it("is not the time in which free CPUs wake up", () => {
     const of = (waiting_pct: number) => shown([point({ db: vm({ ready_pct: 12, waiting_pct }) })]);
     expect(section(of(0), "vcpu-time").heading).toBe("vCPU time: no VM waits for CPU");
