@@ -147,7 +147,7 @@ def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...
     best: tuple[float, str] | None = None
     places = []
     for value, point, vm in own:
-        done = work(point, group, vm)
+        done = work(point, group, vm, axes.x)
         if done is not None and (best is None or done > best[0]):
             best = done, value
         places.append(Place(value, point, vm, (*_beside(vm, done, least, best), *signs_of(point, group))))

@@ -153,6 +153,13 @@ class TestASweep:
             "with load 1."
         )
 
+    @pytest.mark.parametrize("key", ["arrivals.open.rate", "arrivals.closed.think", "cpu.mean"])
+    def test_takes_less_work_that_is_asked_for_no_suffering_in_any_order(self, key):
+        path, asked = f"workloads.web.{key}", (("100 /s", 100), ("50 /s", 49), ("25 /s", 25))
+        points = [point({"web": vm(throughput=done)}, {path: rate}) for rate, done in asked]
+        for order in (points, points[::-1]):
+            assert answer(order)[0]["text"].startswith("No group suffers")
+
     @pytest.mark.parametrize(("p99", "suffers"), [(100.0, False), (100.1, True)])
     def test_departs_beyond_the_band_and_not_at_it(self, p99, suffers):
         points = [point({"db": vm(each)}, {"vms.x.count": place}) for place, each in enumerate((50.0, p99))]
