@@ -9,8 +9,8 @@ import pytest
 from tests.e2e.planted import HEALTHY, PLANTED, Planted, laid_over
 
 from hypertwin import diagnosis
-from hypertwin.diagnosis.what_if import MORE_IS_BETTER
 from hypertwin.ingest.vmware import esxtop_export
+from hypertwin.metrics.catalogue import MORE_IS_BETTER
 from hypertwin.runs import simulation
 
 

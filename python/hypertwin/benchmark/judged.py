@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypertwin.benchmark import limits
 from hypertwin.benchmark.load.generator import FIGURES
@@ -40,7 +40,7 @@ def step(
     """Return a step with its runs, compared with its prediction."""
     keys = [key for key in FIGURES if runs and all(key in run["figures"] for run in runs)]
     shown = {} if predicted is None else predicted["figures"]
-    asked = _asked(of, {} if predicted is None else predicted["set"])
+    asked = _asked(of.vms, of.values, {} if predicted is None else predicted["set"])
     kind, evidence = limits.limit(runs, asked, io=plan.load.percentile.startswith("io_"))
     said = None if predicted is None else predicted["limit"]
     return {
@@ -64,14 +64,14 @@ def step(
     }
 
 
-def _asked(of: Step, settings: Mapping[str, Any]) -> float | None:
+def _asked(vms: int, values: Mapping[str, Any], settings: Mapping[str, Any]) -> float | None:
     """Return the asked work per second of all VMs together, or None for a closed loop.
 
     The scenario has the rate of a whole VM, but a step of fio has that of one job and direction.
     """
-    rate = next((value for path, value in settings.items() if path.endswith(".rate")), of.values.get("rate"))
+    rate = next((value for path, value in settings.items() if path.endswith(".rate")), values.get("rate"))
     found = number(str(rate).partition(" ")[0])
-    return None if found is None else found * of.vms
+    return None if found is None else found * vms
 
 
 def compared(key: str, values: Sequence[float], predicted: documents.PredictedFigure | None) -> documents.Compared:
@@ -149,36 +149,58 @@ def scores(steps: Sequence[documents.Step]) -> list[documents.Score]:
     return found
 
 
-def knee(amounts: Sequence[tuple[str, object, float, float]]) -> str | None:
-    """Return the title of the first step beyond the knee, or None if throughput grows with the load up to the end.
+class Load(NamedTuple):
+    """Load of a step, and what was done of it."""
 
-    Each step has a title, its kind of load, its amount of load and its throughput. Only steps of one kind are compared,
-    in the order of their amounts.
+    title: str
+    kind: object
+    """Kind of load. Only steps of one kind are compared."""
+    amount: float
+    """Number of requests under way, or the asked rate."""
+    throughput: float
+    is_met: bool | None = None
+    """True if the asked rate is met, or None without a rate."""
+
+
+def knee(steps: Sequence[Load]) -> str | None:
+    """Return the title of the first step beyond the knee, in the order of loads, or None.
+
+    A paced step is beyond the knee if its rate is not met. Others are if throughput grows too little with the load.
     """
-    ordered = sorted(amounts, key=lambda each: each[2])
-    last: dict[object, tuple[float, float]] = {}
-    for title, kind, more, then in ordered:
-        load, done = last.get(kind, (0.0, 0.0))
-        if more > load > 0 and done > 0 and then / done - 1 < KNEE * (more / load - 1):
-            return title
-        last[kind] = more, then
+    last: dict[object, Load] = {}
+    for step in sorted(steps, key=lambda each: each.amount):
+        if step.is_met is False:
+            return step.title
+        if step.is_met:
+            continue
+        before = last.get(step.kind)
+        last[step.kind] = step
+        if before is not None and step.amount > before.amount > 0 and before.throughput > 0:
+            gain, expected = step.throughput / before.throughput - 1, step.amount / before.amount - 1
+            if gain < KNEE * expected:
+                return step.title
     return None
 
 
-def loads(steps: Sequence[documents.Step], of: str) -> list[tuple[str, object, float, float]]:
-    """Return title, kind, amount and throughput of each step for `knee`. `of` is `measured` or `predicted`.
+def loads(steps: Sequence[documents.Step], of: str) -> list[Load]:
+    """Return the load of each step for `knee`. `of` is `measured` or `predicted`.
 
-    The amount is the rate, or the number of requests under way.
+    A predicted rate is met if it can be, by its interval: open loads vary by chance.
     """
-    found: list[tuple[str, object, float, float]] = []
+    found: list[Load] = []
     for each in steps:
-        values = each["values"]
-        keys = ("rate", "jobs") if "rate" in values else ("threads", "depth", "jobs")
-        amount = math.prod([float(each["vms"]), *(float(values[key]) for key in keys if key in values)])
+        values, vms = each["values"], each["vms"]
+        asked = _asked(vms, values, each["set"]) if "rate" in values else None
+        keys = ("threads", "depth", "jobs")
+        amount = math.prod([float(vms), *(float(values[key]) for key in keys if key in values)])
         kind = tuple(sorted((key, value) for key, value in values.items() if key in ("block", "read_pct", "rw")))
-        done = next((figure[of] for figure in each["figures"] if figure["kind"] == "throughput"), None)  # type: ignore[literal-required]
-        if done is not None:
-            found.append((each["title"], kind, amount, float(done)))
+        figure = next((figure for figure in each["figures"] if figure["kind"] == "throughput"), None)
+        done = None if figure is None else figure[of]  # type: ignore[literal-required]
+        if figure is None or done is None:
+            continue
+        most = done + (figure["ci95"] or 0 if of == "predicted" else 0)
+        is_met = None if asked is None else 100 * most >= limits.KEPT_PCT * asked
+        found.append(Load(each["title"], kind, asked or amount, float(done), is_met))
     return found
 
 

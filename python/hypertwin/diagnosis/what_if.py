@@ -25,6 +25,7 @@ from hypertwin.diagnosis.subjects import Vm
 from hypertwin.diagnosis.words import MIB, size
 from hypertwin.errors import HypertwinError
 from hypertwin.metrics import ready
+from hypertwin.metrics.catalogue import MORE_IS_BETTER
 from hypertwin.metrics.frame import flatten
 from hypertwin.runs import simulation
 from hypertwin.runs.simulation import LabelledProgress
@@ -60,7 +61,6 @@ OF_HOSTS = {
 
 SUMMED = ("ready_pct", "costop_pct", "limited_pct", "memory_swap_wait_pct")
 """Figures that are sums over vCPUs, and are reported per vCPU."""
-MORE_IS_BETTER = ("numa_local_pct", "throughput_per_s", "iops")
 NOT_DECIDING = ("guest_cpu_pct", "iops", "queue_wait_ms", "waiting_vcpus")
 """Reported figures that do not decide if a change helps."""
 

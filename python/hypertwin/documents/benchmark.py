@@ -220,7 +220,10 @@ class Benchmark(TypedDict):
     """Runs that have not been measured."""
     scores: list[Score]
     knee_measured: str | None
-    """First step at which more load gives less than half of the throughput expected, or None."""
+    """First step whose rate is not met, or at which more requests give less than half of the throughput expected.
+
+    None without such a step.
+    """
     knee_predicted: str | None
     proposals: list[Proposal]
     notes: list[str]

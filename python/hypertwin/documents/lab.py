@@ -161,7 +161,7 @@ Errors = Mapping[str, float]
 
 
 class Group(TypedDict):
-    """A group of threads, predicted and measured. `spread` is half the range over the runs."""
+    """A group of threads, predicted and measured. `spread` is half the range over the runs, in the figure's unit."""
 
     group: str
     predicted: Figures

@@ -12,6 +12,7 @@ a band, so a correct figure with a wrong cause is detected.
 |---|---|
 | `settings` | settings of a point in words; axes of a sweep |
 | `limits` | limits of a group, in words |
+| `signs` | signs of VMs and groups; VMs that suffer |
 | `breaks` | values along a sweep where each group suffers |
 | `answer` | the answer of a result |
 """

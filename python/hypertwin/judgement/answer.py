@@ -9,8 +9,9 @@ from typing import cast
 
 from hypertwin import _core
 from hypertwin.documents.simulation import Answer, Break, Cause, Point
-from hypertwin.judgement.breaks import Place, Verdict, verdicts
+from hypertwin.judgement.breaks import Verdict, verdicts
 from hypertwin.judgement.settings import Axes, axis_name, group_names, place
+from hypertwin.judgement.signs import hurt, members, signs_of
 from hypertwin.metrics.points import groups, some_points, varying_paths
 from hypertwin.metrics.words import RESOLVED_PCT, count, number, some
 
@@ -110,14 +111,20 @@ def _ends(verdict: Verdict) -> list[str]:
 
 def _nearest(found: Sequence[Verdict]) -> list[str]:
     """Return the figure nearest to suffering, if no group suffers."""
-    places: list[tuple[str, Place]] = [(verdict.group, place) for verdict in found for place in verdict.places]
+    places = [(verdict.group, place.point) for verdict in found for place in verdict.places]
     if not places:
         return []
-    group, most = max(places, key=lambda each: each[1].vm["ready_pct"])
-    ready = most.vm["ready_pct"]
+    ready, name = max((_most_ready(point, group) for group, point in places), key=lambda each: each[0])
     said = f"below {RESOLVED_PCT:g} %" if ready < RESOLVED_PCT else f"at most {number(ready)} %"
-    usage = max(host["usage_pct"] for _, place in places for host in place.point["hosts"].values())
-    return [f"Ready is {said} per vCPU ({group}), and no host is above {number(usage)} %."]
+    usage = max(host["usage_pct"] for _, point in places for host in point["hosts"].values())
+    return [f"Ready is {said} per vCPU ({name}), and no host is above {number(usage)} %."]
+
+
+def _most_ready(point: Point, group: str) -> tuple[float, str]:
+    """Return the largest ready time of a group, and the VM that has it, or the group if its VMs are alike."""
+    vms = point["vms"]
+    of_vms = [(vms[vm]["ready_pct"], vm) for vm in members(point, group) if vm in vms]
+    return max([(groups(point)[group]["ready_pct"], group), *of_vms], key=lambda each: each[0])
 
 
 def _limits_of_io(points: Sequence[Point]) -> list[str]:
@@ -148,13 +155,9 @@ def _beside(points: Sequence[Point]) -> Answer:
             told.append((high[0] / low[0] if low[0] else math.inf, text))
     told.sort(key=lambda each: -each[0])
     sentences = [text for _, text in told]
-    bad = [place(point, paths) for point in points if any(_hurts(point, name) for name in point["judgement"]["groups"])]
+    bad = [place(point, paths) for point in points if any(hurt(signs_of(point, group)) for group in groups(point))]
     return {
         "tone": "warn" if bad else "note",
         "text": sentences[0] if sentences else "No difference beyond what replications differ by.",
         "more": [*sentences[1:NAMED], *([f"VMs suffer with {some(bad, NAMED)}."] if bad else [])],
     }
-
-
-def _hurts(point: Point, group: str) -> bool:
-    return any(sign["severity"] == "critical" for sign in point["judgement"]["groups"][group])

@@ -10,6 +10,7 @@ from hypertwin.documents.measured import Vm
 from hypertwin.documents.simulation import Break, Point, Sign
 from hypertwin.judgement.limits import limiting
 from hypertwin.judgement.settings import Axes, group_names, lines, setting, work
+from hypertwin.judgement.signs import hurt, signs_of
 from hypertwin.metrics.bands import band
 from hypertwin.metrics.points import groups
 from hypertwin.metrics.words import number, some
@@ -31,7 +32,7 @@ class Place:
     @property
     def suffers(self) -> bool:
         """True if any sign is critical."""
-        return any(sign["severity"] == "critical" for sign in self.signs)
+        return hurt(self.signs)
 
     @property
     def badness(self) -> float:
@@ -146,11 +147,10 @@ def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...
     best: tuple[float, str] | None = None
     places = []
     for value, point, vm in own:
-        done = work(point, group, vm)
+        done = work(point, group, vm, axes.x)
         if done is not None and (best is None or done > best[0]):
             best = done, value
-        signs = point["judgement"]["groups"].get(group, [])
-        places.append(Place(value, point, vm, (*_beside(vm, done, least, best), *signs)))
+        places.append(Place(value, point, vm, (*_beside(vm, done, least, best), *signs_of(point, group))))
     return tuple(places)
 
 

@@ -85,11 +85,14 @@ def group_names(points: Sequence[Point]) -> list[str]:
     return list(dict.fromkeys(name for point in points for name in groups(point)))
 
 
-def work(point: Point, group: str, vm: Vm) -> float | None:
+def work(point: Point, group: str, vm: Vm, x: str | None) -> float | None:
     """Return the throughput per VM and unit of load.
 
-    It is constant for an unhurt group while other groups, or more of the group, are added.
+    It is constant for an unhurt group while other groups, or more of the group, are added. It is None if a workload is
+    swept along `x`: throughput then follows what is asked.
     """
+    if x is not None and x.startswith("workloads."):
+        return None
     load: Any = point["set"].get(f"vms.{group}.load", 1)
     units = vm.get("count", 1) * (load if _is_number(load) else 1)
     return vm["throughput_per_s"] / units if units > 0 else None

@@ -471,7 +471,7 @@ def compare(
                 "group": group.name,
                 "predicted": predicted,
                 "measured": measured,
-                "spread": {key: _spread([found[key] for found in every], key) for key in predicted},
+                "spread": {key: _half_range([found[key] for found in every]) for key in predicted},
                 "errors": {
                     "throughput_pct": _error_pct(predicted, measured, "throughput_per_s"),
                     "response_mean_pct": _error_pct(predicted, measured, "response_ms_mean"),
@@ -497,11 +497,8 @@ def _error_pct(predicted: Mapping[str, float], measured: Mapping[str, float], ke
     return 100 * (predicted[key] - measured[key]) / measured[key] if measured[key] > 0 else 100.0
 
 
-def _spread(values: Sequence[float], key: str) -> float:
-    """Return the half of the range over the runs: in points for shares, otherwise in per cent of their mean."""
-    half = (max(values) - min(values)) / 2
-    mean = statistics.fmean(values)
-    return half if key.endswith("_pct") or mean <= 0 else 100 * half / mean
+def _half_range(values: Sequence[float]) -> float:
+    return (max(values) - min(values)) / 2
 
 
 # ---- all of it

@@ -300,6 +300,29 @@ CATALOGUE: tuple[Metric, ...] = (
 )
 """All metrics: those that the engine measures, and those of scenarios, points and space."""
 
+_LATENCIES = ("response_ms", "io_latency_ms", "read_latency_ms", "write_latency_ms")
+
+MORE_IS_WORSE = frozenset(
+    {
+        *(f"{times}_{each}" for times in _LATENCIES for each in ("mean", "p50", "p95", "p99")),
+        *("response_ms_max", "io_longest_s", "copy_s", "down_s", "slow_s"),
+        *("ready_pct", "costop_pct", "limited_pct", "waiting_pct", "run_queue", "queue", "wait_ms", "waited_pct"),
+        *("memory_overcommit_pct", "memory_ballooned_bytes", "memory_compressed_bytes", "memory_swapped_bytes"),
+        *("memory_swap_in_bytes_per_s", "memory_swap_out_bytes_per_s", "memory_swap_wait_pct"),
+        *("lost_gib", "degraded_pct", "time_to_whole_s", "suspended_ios", "retries", "errors", "lost_host_used_pct"),
+    }
+)
+"""Keys of metrics of which more is worse for users."""
+
+MORE_IS_BETTER = frozenset(
+    {
+        *("throughput_per_s", "throughput_units_per_s", "iops", "read_iops", "write_iops", "numa_local_pct"),
+        *("io_mb_per_s", "read_mb_per_s", "write_mb_per_s", "copied_mb_per_s", "mb_per_s"),
+        *("room_gib", "free_gib", "lost_host_room_gib"),
+    }
+)
+"""Keys of metrics of which more is better for users."""
+
 
 def catalogue_key(key: str) -> str:
     """Return the key in the catalogue for a flat key. Numbers in the key become `N`: `nodes_0_...` is `nodes_N_...`."""

@@ -41,9 +41,9 @@ MOST_NINES = 12
 Beyond it, software, people, sites and correlated failures dominate.
 """
 
-DAY_S = 86_400
-CURVE_REPAIRS_S = tuple(3600 * 10 ** (step / 8) for step in range(28))
-"""Repair times of a curve in seconds: one hour to about 100 days, eight values per decade."""
+HOUR_S, DAY_S = 3_600, 86_400
+CURVE_STEPS = range(28)
+"""Repair times of a curve, eight steps per decade from one hour: one hour to about 100 days."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*")
 
@@ -210,12 +210,15 @@ def compare(
     }
 
 
-def curves(
-    result: documents.Durability, repairs_s: Sequence[float] = CURVE_REPAIRS_S
-) -> dict[str, list[documents.LossAt]]:
-    """Return the annual loss of the pool by both models over `repairs_s`, for each scheme of a comparison."""
+def curves(result: documents.Durability, repairs_s: Sequence[float] | None = None) -> dict[str, list[documents.LossAt]]:
+    """Return the annual loss of the pool by both models over `repairs_s`, for each scheme of a comparison.
+
+    By default, these are the usual repair times, and those up to the repair time of the result.
+    """
     lines: dict[str, list[documents.LossAt]] = {}
-    for repair_s in repairs_s:
+    own = 8 * math.log10(result["repair"]["seconds"] / HOUR_S)
+    steps = range(min(CURVE_STEPS[0], math.floor(own)), max(CURVE_STEPS[-1], math.ceil(own)) + 1)
+    for repair_s in repairs_s or [HOUR_S * 10 ** (step / 8) for step in steps]:
         for entry in assess(
             (entry["scheme"] for entry in result["schemes"]),
             annual_failure_rate=result["annual_failure_rate"],

@@ -232,7 +232,10 @@ class BenchmarkFields:
     """Runs that have not been measured."""
     scores: Sequence[Score]
     knee_measured: str | None
-    """First step at which more load gives less than half of the throughput expected, or None."""
+    """First step whose rate is not met, or at which more requests give less than half of the throughput expected.
+
+    None without such a step.
+    """
     knee_predicted: str | None
     proposals: Sequence[Proposal]
     notes: Sequence[str]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -155,7 +155,7 @@ async def _scenario(api: Api, request: Request) -> Response:
 
 async def _save(api: Api, request: Request) -> Response:
     name = request.path_params["name"]
-    data = await _json(request, text=str)
+    data = await _json(request, ["opened"], text=str)
     opened = data.get("opened")
     if opened is not None and not isinstance(opened, str):
         raise RefusedError(422, "opened: a hash or null")
@@ -164,7 +164,7 @@ async def _save(api: Api, request: Request) -> Response:
 
 
 async def _check(api: Api, request: Request) -> Response:
-    data = await _json(request, text=str)
+    data = await _json(request, ["name"], text=str)
     return JSONResponse(await _check_text(api, str(data.get("name") or UNNAMED), data["text"]))
 
 
@@ -173,12 +173,13 @@ async def _check_text(api: Api, name: str, text: str) -> dict[str, Any]:
 
 
 async def _simulate(api: Api, request: Request) -> Response:
-    data = await _json(request)
+    settings = ("set", "replications", "duration", "warmup", "seed")
+    data = await _json(request, ["file", "text", *settings])
     name = data.get("file")
     text = data.get("text")
     if text is None:
         text = (await asyncio.to_thread(api.folder.read, _named(name))).text
-    asked = {key: data.get(key) for key in ("set", "replications", "duration", "warmup", "seed")}
+    asked = {key: data.get(key) for key in settings}
     if not isinstance(text, str) or not isinstance(asked["set"], dict | None):
         raise RefusedError(422, "text: YAML; set: an object of values by path")
     question = {
@@ -226,7 +227,7 @@ async def _runs(api: Api, _request: Request) -> Response:
 
 
 async def _start(api: Api, request: Request) -> Response:
-    data = await _json(request, command=str, file=str)
+    data = await _json(request, ["options", "text", "tab", "keep"], command=str, file=str)
     offer = api.offers.get(data["command"])
     if offer is None:
         raise RefusedError(422, f"no command {data['command'][:80]!r}; allowed: {', '.join(api.offers)}")
@@ -267,7 +268,7 @@ def _with_outputs(words: list[str]) -> list[str]:
 
 
 async def _compare(api: Api, request: Request) -> Response:
-    data = await _json(request, a=str, b=str)
+    data = await _json(request, ["tab", "keep"], a=str, b=str)
     sides = [api.runs.get(data[key]) for key in ("a", "b")]
     inputs = {
         f"{letter}.json": await asyncio.to_thread(api.runs.output(run.id, runs.RESULT).read_bytes)
@@ -351,8 +352,8 @@ async def _result(api: Api, request: Request) -> Response:
     return FileResponse(api.runs.output(request.path_params["id"], runs.RESULT), media_type="application/json")
 
 
-async def _json(request: Request, **needed: type) -> dict[str, Any]:
-    """Return the object in a body, with keys of these types. Raises RefusedError."""
+async def _json(request: Request, others: Sequence[str] = (), **needed: type) -> dict[str, Any]:
+    """Return the object in a body, with keys of these types, and no keys but `others`. Raises RefusedError."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise RefusedError(415, "content-type: allowed: application/json")
     body = await request.body()
@@ -362,6 +363,9 @@ async def _json(request: Request, **needed: type) -> dict[str, Any]:
         raise RefusedError(400, "the body is not JSON") from None
     if not isinstance(data, dict):
         raise RefusedError(400, "the body is not an object")
+    unknown = [key for key in data if key not in needed and key not in others]
+    if unknown:
+        raise RefusedError(422, f"unknown key {unknown[0][:80]!r}; allowed: {', '.join((*needed, *others))}")
     for key, kind in needed.items():
         if not isinstance(data.get(key), kind):
             raise RefusedError(422, f"{key}: {kind.__name__} is missing or of another type")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from hypertwin.documents.compare import Change, Comparison, Side
-from hypertwin.metrics.catalogue import CATALOGUE
+from hypertwin.metrics.catalogue import CATALOGUE, MORE_IS_BETTER, MORE_IS_WORSE
 from hypertwin.metrics.words import RESOLVED_PCT, count, half_width, number, some
 from hypertwin.show import view as v
 
@@ -25,12 +25,6 @@ FELT: Mapping[str, tuple[str, str, str]] = {
     "ready_pct": ("is ready longer", "is ready less", "%"),
 }
 """Group figures that users notice, in this order, with the words for more and for less, and the unit."""
-
-WORSE = ("response", "io_latency", "ready", "costop", "queue", "wait", "departed", "lost", "swap", "down_s", "slow_s")
-"""Parts of names of figures for which more is worse."""
-
-BETTER = ("throughput", "iops", "mb_per_s")
-"""Parts of names of figures for which more is better."""
 
 ORDER = ("group", "cluster", "host", "pool", "VM")
 """Kinds of entities in the order of their rows. Others come last."""
@@ -90,17 +84,20 @@ def _clause(change: Change) -> str:
 
 def effect(change: Change) -> v.Badge | None:
     """Return a badge for a change to the worse or better, or None if unknown."""
-    figure, up = change["figure"], change["change"] > 0
-    if any(part in figure for part in WORSE):
-        return v.badge("worse", "bad") if up else v.badge("better", "good")
-    if any(figure.startswith(part) for part in BETTER):
-        return v.badge("better", "good") if up else v.badge("worse", "bad")
-    return None
+    key, up = _key(change), change["change"] > 0
+    if key not in MORE_IS_WORSE | MORE_IS_BETTER:
+        return None
+    return v.badge("worse", "bad") if up == (key in MORE_IS_WORSE) else v.badge("better", "good")
+
+
+def _key(change: Mapping[str, Any]) -> str:
+    """Return the key of a figure in the catalogue."""
+    return str(change["figure"]).replace(".", "_")
 
 
 def called(change: Mapping[str, Any]) -> str:
     """Return the name of a figure in tables, or its key if the catalogue does not contain the figure."""
-    scope, key = change["of"].lower(), change["figure"].replace(".", "_")
+    scope, key = change["of"].lower(), _key(change)
     named = (each.name for each in CATALOGUE if each.key == key and (scope in each.scopes or scope == "node"))
     name = next(named, None)
     return change["figure"] if name is None else f"{name[0].lower()}{name[1:]}" if name[1:2].islower() else name

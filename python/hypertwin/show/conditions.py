@@ -16,6 +16,7 @@ from hypertwin.documents.plan import Density
 from hypertwin.documents.refresh import Candidate, Refresh
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.validation import Row
+from hypertwin.judgement.signs import suffering
 from hypertwin.metrics.points import unsteady, varying_paths, where
 from hypertwin.metrics.words import some
 
@@ -85,11 +86,10 @@ def _suffering(found: Simulation) -> str:
     paths = varying_paths(found["points"])
     told = []
     for point in found["points"]:
-        judged = point["judgement"]
-        hurt = [vm for vm, signs in judged["vms"].items() if any(sign["severity"] == "critical" for sign in signs)]
+        hurt = [*point["judgement"].get("unplaced", []), *suffering(point)]
         if len(found["points"]) == 1:
-            return some([*judged.get("unplaced", []), *hurt])
-        told += [where(point, paths)] if hurt or judged.get("unplaced") else []
+            return some(hurt)
+        told += [where(point, paths)] if hurt else []
     return some(told)
 
 

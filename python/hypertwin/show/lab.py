@@ -66,7 +66,6 @@ def view(found: Contention) -> v.View:
         confidence.append(v.badge("This computer is a VM: it shares its CPUs with others.", "note"))
     tones: dict[bool | None, v.Tone] = {True: "good", False: "bad", None: "plain"}
     met = {each: None if median is None else median <= most for each, median, most in medians}
-    skipped = [f"{each['experiment']}: {each['reason']}" for each in found["skipped"]]
     shown = {each: "not measured" if median is None else f"{number(median)} {each.of}" for each, median, _ in medians}
     return {
         "title": "Predicted, then measured",
@@ -98,10 +97,20 @@ def view(found: Contention) -> v.View:
                 _table(found),
                 v.items(f"{each['experiment']}: {each['description']}" for each in experiments),
             ),
-            *v.section("skipped", "Skipped", v.items(skipped, "note")),
         ],
+        "notes": _skipped(found),
         "assumptions": [*NOTES, f"Scenarios, predictions and measurements: {found['out']}"],
     }
+
+
+def _skipped(found: Contention) -> list[str]:
+    """Return a note for each reason why experiments or runs could not be made."""
+    made = {each["experiment"] for each in found["experiments"]}
+    names: dict[tuple[str, str], list[str]] = {}
+    for each in found["skipped"]:
+        word = "" if each["experiment"] in made else "Skipped "
+        names.setdefault((word, each["reason"]), []).append(each["experiment"])
+    return [f"{word}{v.listed(own)}: {reason}." for (word, reason), own in names.items()]
 
 
 def _charts(found: Contention) -> list[v.Chart]:

@@ -197,23 +197,41 @@ def test_a_figure_beside_its_prediction():
 
 
 def test_the_knee_is_the_first_step_with_less_than_half_of_the_expected_gain():
+    def knee(*loads: tuple[Any, ...]) -> str | None:
+        return judged.knee([judged.Load(*each) for each in loads])
+
     one, two, four, eight = ("one", "", 1, 100), ("two", "", 2, 195), ("four", "", 4, 240), ("eight", "", 8, 250)
-    assert judged.knee([eight, one, two, four]) == "four"
-    assert judged.knee([("one", "", 1, 100), ("two", "", 2, 160)]) is None
-    assert judged.knee([("one", "4k", 1, 100), ("two", "64k", 2, 90), ("four", "4k", 4, 390)]) is None
-    assert judged.knee([]) is None
+    assert knee(eight, one, two, four) == "four"
+    assert knee(("one", "", 1, 100), ("two", "", 2, 160)) is None
+    assert knee(("one", "4k", 1, 100), ("two", "64k", 2, 90), ("four", "4k", 4, 390)) is None
+    assert knee() is None
+
+
+def paced(title: str, rate: int, measured: float, predicted: float, ci95: float | None = None) -> Any:
+    figure = {"kind": "throughput", "measured": measured, "predicted": predicted, "ci95": ci95}
+    settings = {"workloads.oltp.arrivals.open.rate": f"{rate} /s"}
+    return {"title": title, "vms": 2, "values": {"rate": rate}, "set": settings, "figures": [figure]}
+
+
+def test_the_knee_of_paced_steps_is_the_first_whose_rate_is_not_met_beyond_chance():
+    steps = [paced("high", 2000, 2234, 3890), paced("low", 200, 400, 380, 9), paced("mid", 400, 770, 790)]
+    assert judged.knee(judged.loads(steps, "measured")) == "mid"
+    assert judged.knee(judged.loads(steps, "predicted")) is None
+    steps[1]["figures"][0]["ci95"] = 7
+    assert judged.knee(judged.loads(steps, "predicted")) == "low"
 
 
 def test_the_load_of_a_step_is_its_rate_or_its_requests_under_way():
-    def step(vms: int, **values: object) -> Any:
+    def step(vms: int, settings: dict[str, str] | None = None, **values: object) -> Any:
         figures = [{"kind": "latency", "measured": 3}, {"kind": "throughput", "measured": 7, "predicted": None}]
-        return {"title": "s", "vms": vms, "values": values, "figures": figures}
+        return {"title": "s", "vms": vms, "values": values, "set": settings or {}, "figures": figures}
 
-    steps = [step(2, threads=8), step(2, threads=8, rate=50), step(3, depth=4, jobs=2, block="4k")]
+    of_vm = {"workloads.fio.arrivals.io.rate": "50 /s"}
+    steps = [step(2, threads=8), step(2, of_vm, jobs=2, rate=25), step(3, depth=4, jobs=2, block="4k")]
     assert judged.loads(steps, "measured") == [
-        ("s", (), 16, 7),
-        ("s", (), 100, 7),
-        ("s", (("block", "4k"),), 24, 7),
+        ("s", (), 16, 7, None),
+        ("s", (), 100, 7, False),
+        ("s", (("block", "4k"),), 24, 7, None),
     ]
     assert judged.loads(steps, "predicted") == []
 

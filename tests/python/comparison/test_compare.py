@@ -99,6 +99,21 @@ def test_what_was_zero_has_no_change_in_per_cent(tmp_path):
     assert [(change["change"], change["change_pct"]) for change in found["changes"]] == [(5.0, None)]
 
 
+def test_more_of_a_figure_is_better_or_worse_by_its_key_and_not_by_a_part_of_it(tmp_path):
+    def of(wait: float, room: float) -> dict[str, Any]:
+        changes = {"wait_pct": 100 * wait, "waiting_pct": wait, "response_ms": VM["response_ms"] | {"p99": 30 + wait}}
+        lost = {"survives": True, "room_gib": room, "used_pct": 100 / room}
+        return simulation(point(changes, space={"san": {"room_gib": 2 * room, "free_gib": room, "lost_host": lost}}))
+
+    found = compared(tmp_path, of(0.2, 10), of(0.1, 20))["changes"]
+    effects = {each["figure"]: compared_report.effect(each) for each in found}
+    assert {figure: badge and badge["text"] for figure, badge in effects.items()} == {
+        "wait_pct": None,
+        **dict.fromkeys(("waiting_pct", "response_ms.p99", "room_gib", "free_gib"), "better"),
+        **dict.fromkeys(("lost_host.room_gib", "lost_host.used_pct"), "better"),
+    }
+
+
 def test_settings_that_differ_are_said_and_points_still_meet(tmp_path):
     other = point(set={"vms.web.vcpus": 4}, duration_s=120.0)
     found = compared(tmp_path, simulation(point()), simulation(other, seed=2, version="2.0", scenario="t"))

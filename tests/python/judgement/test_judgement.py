@@ -125,6 +125,25 @@ class TestASweep:
         assert answer(points)[0]["tone"] == "warn"
         assert "; san-disks limits I/O at 1 of 2 points." in answer(points)[0]["text"]
 
+    def test_counts_the_worst_vm_of_a_group_whose_mean_is_fine(self):
+        def at(load: int, worst: float) -> Any:
+            name = "bat-2"
+            made = point({"bat": vm(count=3, ready_pct=worst / 2)}, {"vms.web.load": load})
+            made["vms"] = {"bat-1": vm(ready_pct=1.0), name: vm(ready_pct=worst), "bat-3": vm(ready_pct=1.0)}
+            if worst > 10:
+                made["judgement"]["vms"] = {name: [sign("ready_pct", worst, f"ready {worst:g}% per vCPU")]}
+            made["judgement"]["groups"] = {"bat": [sign("ready_pct", worst / 2, "ready", "warning")]}
+            return made
+
+        found, breaks = answer([at(1, 9.0), at(2, 12.0)])
+        assert (found["tone"], found["text"]) == (
+            "bad",
+            "From load 2 on, bat suffers, not yet with load 1: ready 12% per vCPU (bat-2).",
+        )
+        assert breaks[0]["set"] == {"vms.web.load": 2}
+        fine, _ = answer([at(1, 2.0), at(2, 9.0)])
+        assert fine["more"][-1] == "Ready is at most 9 % per vCPU (bat-2), and no host is above 40 %."
+
     def test_takes_a_throughput_that_no_longer_follows_the_load_for_suffering(self):
         points = [
             point({"db": vm(throughput=done)}, {"vms.db.load": load}) for load, done in ((1, 100), (2, 200), (3, 210))
@@ -133,6 +152,13 @@ class TestASweep:
             "From load 3 on, db suffers, not yet with load 2: throughput for each VM and unit of load 30 % below that "
             "with load 1."
         )
+
+    @pytest.mark.parametrize("key", ["arrivals.open.rate", "arrivals.closed.think", "cpu.mean"])
+    def test_takes_less_work_that_is_asked_for_no_suffering_in_any_order(self, key):
+        path, asked = f"workloads.web.{key}", (("100 /s", 100), ("50 /s", 49), ("25 /s", 25))
+        points = [point({"web": vm(throughput=done)}, {path: rate}) for rate, done in asked]
+        for order in (points, points[::-1]):
+            assert answer(order)[0]["text"].startswith("No group suffers")
 
     @pytest.mark.parametrize(("p99", "suffers"), [(100.0, False), (100.1, True)])
     def test_departs_beyond_the_band_and_not_at_it(self, p99, suffers):
@@ -170,6 +196,9 @@ class TestASweep:
             "more": [],
         }
         assert answer(points(49.7))[0]["text"] == "No difference beyond what replications differ by."
+        of_one_vm = points(49.7)
+        of_one_vm[0]["judgement"]["vms"] = {"db": [sign("ready_pct", 12, "ready 12 % per vCPU")]}
+        assert answer(of_one_vm)[0]["more"] == ["VMs suffer with hypervisor esxi-7.0."]
 
     def test_of_nothing_has_an_answer_too(self):
         assert answer([])[0]["text"] == "The result has no points."

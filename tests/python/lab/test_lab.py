@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,9 @@ from tests.python.show.test_page import data
 from hypertwin import _core, scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import control_groups, cpu, profile, system
+from hypertwin.show import lab as lab_view
+from hypertwin.show import table
+from hypertwin.show import terminal as shown
 from hypertwin.show.page import rounded
 
 pytestmark = pytest.mark.usefixtures("linux")
@@ -358,4 +362,41 @@ def test_what_cannot_be_measured_is_said_and_the_rest_is_compared(
         {"experiment": "pair", "reason": "1 of 3 runs could not be made: control group x: busy"},
         {"experiment": "heavy", "reason": "not measured: control group x: busy"},
     ]
+    terminal = table.as_text(shown.brief(lab_view.view(summary)), 1_000)
+    assert terminal.splitlines()[-2:] == [
+        "pair: 1 of 3 runs could not be made: control group x: busy.",
+        "Skipped heavy: not measured: control group x: busy.",
+    ]
     assert all(str(each) in summary["control_groups"] for each in groups.tree.clear())
+
+
+def test_experiments_that_are_skipped_for_one_reason_are_named_without_explain(
+    machine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control_groups, "find", lambda: (None, "run as root"))
+    (tmp_path / "experiments.yaml").write_text(EXPERIMENTS)
+    needing = [each for each in cpu.read(tmp_path / "experiments.yaml") if each.needs_control_groups]
+    twice = [*needing, *(replace(each, name="other") for each in needing)]
+    summary = cpu.experiments(machine, twice, out=tmp_path / "out", seconds=0.1, repeat=1)
+    assert table.as_text(shown.brief(lab_view.view(summary)), 1_000).splitlines() == [
+        "No experiment was made.",
+        "Skipped heavy and other: needs control groups: run as root.",
+    ]
+
+
+def test_the_spread_over_runs_has_the_unit_of_its_figure(tmp_path: Path) -> None:
+    (tmp_path / "experiments.yaml").write_text("one: { groups: { vm: { cpus: [0], burst: 2 ms } } }")
+    (experiment,) = cpu.read(tmp_path / "experiments.yaml")
+
+    def figures(response_ms: float, wait_pct: float) -> dict[str, Any]:
+        return {
+            "vm": {"throughput_per_s": 400.0, "wait_pct": wait_pct, "run_pct": 5.0}
+            | dict.fromkeys(("response_ms_mean", "response_ms_p95"), response_ms)
+        }
+
+    noise = {"steal_pct": 0.0, "foreign_pct": 0.0}
+    runs = [{"disturbed": False, "noise": noise, "groups": figures(*each)} for each in ((3.2, 10.0), (4.0, 12.0))]
+    (row,) = cpu.compare(experiment, {"groups": figures(3.6, 11.0)}, runs)["rows"]
+    assert row["spread"] == pytest.approx(
+        {"throughput_per_s": 0, "wait_pct": 1, "run_pct": 0, "response_ms_mean": 0.4, "response_ms_p95": 0.4}
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hypertwin.metrics.catalogue import CATALOGUE
+from hypertwin.metrics.catalogue import CATALOGUE, MORE_IS_BETTER, MORE_IS_WORSE
 from hypertwin.metrics.other_tools import OTHER_TOOLS, STORAGE_SOFTWARE
 
 OF = {(scope, metric.key): metric for metric in CATALOGUE for scope in metric.scopes}
@@ -22,6 +22,11 @@ def test_names_in_other_tools_are_of_metrics_that_exist():
         section, _, name = key.rpartition(".")
         scopes = {section} if section else {"host", "cluster", "vm", "group"}
         assert any((scope, name) in OF for scope in scopes), key
+
+
+def test_metrics_of_which_more_is_better_or_worse_exist_and_are_not_both():
+    assert {metric.key for metric in CATALOGUE} >= MORE_IS_BETTER | MORE_IS_WORSE
+    assert not MORE_IS_BETTER & MORE_IS_WORSE
 
 
 @pytest.mark.parametrize(

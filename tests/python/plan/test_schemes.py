@@ -182,6 +182,18 @@ def test_curves_pass_through_the_table():
 
 
 @pytest.mark.parametrize(
+    ("repair", "least_s", "most_s"),
+    [("11.46min", 600, 9e6), ("2d", 3600, 9e6), ("200d", 3600, 2.1e7), ("1h", 3600, 9e6)],
+)
+def test_curves_reach_the_repair_time(repair, least_s, most_s):
+    time = durability.repair_time(repair)
+    result = durability.compare(["3:2"], annual_failure_rate=0.01, repair=time)
+    repairs_s = [each["repair_s"] for each in durability.curves(result)["replicas-3:2"]]
+    assert repairs_s[0] <= time.seconds <= repairs_s[-1]
+    assert (least_s <= repairs_s[0], repairs_s[-1] <= most_s) == (True, True)
+
+
+@pytest.mark.parametrize(
     ("value", "text"), [(30, "30 s"), (900, "15 min"), (7200, "2 h"), (561_600, "6.5 d"), (5400, "1.5 h")]
 )
 def test_durations_are_short(value, text):

@@ -277,6 +277,22 @@ def test_live_simulations_are_bounded(server: Served) -> None:
         assert server.send("POST", "/api/simulate", wrong).status == 422, wrong
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "allowed"),
+    [
+        ("/api/simulate", {"file": "tiny.yaml"}, "file, text, set, replications, duration, warmup, seed"),
+        ("/api/runs", {"command": "simulate", "file": "tiny.yaml"}, "command, file, options, text, tab, keep"),
+        ("/api/check", {"text": TINY}, "text, name"),
+        ("/api/compare", {"a": "x", "b": "y"}, "a, b, tab, keep"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_those_that_are_allowed(
+    path: str, body: dict[str, Any], allowed: str, server: Served
+) -> None:
+    answer = server.send("POST", path, {**body, "sets": {"vms.db.load": 2}})
+    assert (answer.status, answer.json) == (422, {"error": f"unknown key 'sets'; allowed: {allowed}"})
+
+
 def test_a_live_simulation_that_is_given_up_ends(server: Served) -> None:
     workers = _children(server)
     with pytest.raises(TimeoutError):

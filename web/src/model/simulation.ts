@@ -7,12 +7,12 @@ import { breaksSection } from "./simulation/breaks";
 import { clusterCards, clusterSections, differences } from "./simulation/clusters";
 import { confidence } from "./simulation/confidence";
 import type { Beside } from "./simulation/beside";
-import type { Point, Simulation } from "./simulation/document";
+import type { Point, Simulation, Vm } from "./simulation/document";
 import { memorySections } from "./simulation/memory";
 import { movementSections } from "./simulation/movement";
 import { pointSections } from "./simulation/point";
 import { axes, fullest, groupNames, groups, known, varyingPaths, where, worstFirst } from "./simulation/points";
-import { judged as signsOf, severity, waiting, worstGroups } from "./simulation/signs";
+import { groupSeverity, waiting, worstGroups } from "./simulation/signs";
 import { sweepSections, TOGETHER } from "./simulation/sweep";
 import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
@@ -24,7 +24,7 @@ const besideOf = (page: PageDocument) => page.beside as Beside;
 
 /** Groups, the worst over all points first. */
 function ranked(points: readonly Point[]): string[] {
-  const worst = (group: string) => Math.max(0, ...points.map((point) => severity(signsOf(point).groups[group])));
+  const worst = (group: string) => Math.max(0, ...points.map((point) => groupSeverity(point, group)));
   return worstFirst(groupNames(points), worst);
 }
 
@@ -133,13 +133,23 @@ function ofPoint(points: readonly Point[], place: number, beside: Beside): Secti
 
 function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
   const paths = varyingPaths(points);
-  const rows = points.flatMap((point) =>
-    Object.entries(groups(point)).map(([name, vm]) => ({ name, vm, at: where(point, paths) })),
-  );
+  const rowsOf = (entities: (point: Point) => Record<string, Vm>) =>
+    points.flatMap((point) =>
+      Object.entries(entities(point)).map(([name, vm]) => ({ name, vm, at: where(point, paths) })),
+    );
+  const rows = rowsOf(groups);
+  // a group whose mean waits little can have a VM that waits long; VMs that are alike stay a group
+  const all = rowsOf((point) => ({ ...groups(point), ...point.vms }));
   const several = new Set(rows.map((row) => row.name)).size > 1;
-  const place = (name: string, at: string) => [several ? name : "", at].filter(Boolean).join(", ");
-  const highest = (name: string, unit: string | null, read: (row: (typeof rows)[number]) => unknown): Card[] => {
-    const measured = rows.flatMap((row) => (known(read(row)) === null ? [] : [{ row, value: known(read(row))! }]));
+  const isNamed = (name: string) => several || !rows.some((row) => row.name === name);
+  const place = (name: string, at: string) => [isNamed(name) ? name : "", at].filter(Boolean).join(", ");
+  const highest = (
+    name: string,
+    unit: string | null,
+    read: (row: (typeof rows)[number]) => unknown,
+    among = rows,
+  ): Card[] => {
+    const measured = among.flatMap((row) => (known(read(row)) === null ? [] : [{ row, value: known(read(row))! }]));
     const top = measured.toSorted((a, b) => b.value - a.value)[0];
     return top
       ? [
@@ -178,8 +188,8 @@ function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
           },
         ]
       : []),
-    ...highest("Ready per vCPU, at most", null, (row) => row.vm.ready_pct),
-    ...highest("Co-stop per vCPU, at most", null, (row) => row.vm.costop_pct || null),
+    ...highest("Ready per vCPU, at most", null, (row) => row.vm.ready_pct, all),
+    ...highest("Co-stop per vCPU, at most", null, (row) => row.vm.costop_pct || null, all),
     ...highest("Response, p99, at most", "ms", (row) => row.vm.response_ms.p99),
     ...highest("Throughput, at most", "/s", (row) => row.vm.throughput_per_s),
     ...highest("I/O operations, at most", "/s", (row) => (row.vm.io_latency_ms ? row.vm.iops : null)),

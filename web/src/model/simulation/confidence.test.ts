@@ -42,6 +42,8 @@ it("says how sure the figures are", () => {
   expect(told.map((each) => each.tone)).toEqual(["good", "warn", "note"]);
   expect(told[0]!.text).toBe("3 replications of 60 s: mean responses are within ±1.00 % (95 % confidence).");
   expect(told[1]!.text).toContain("1 of 4 points are not steady, or not known to be: 3 batch VMs");
+  points[2]!.duration_s = 1000;
+  expect(confidence(result(points))[0]!.text).toMatch(/^3 replications of 60 to 1,000 s: /);
   const [alone] = confidence(result([point({}, { replications: 1 })]));
   expect(alone).toEqual({
     tone: "warn",

@@ -17,13 +17,20 @@ function whyUnsteady({ verdict }: Point): string {
   return `Not known to be steady: ${reason.text}.${reason.needs_s === null ? "" : ` Measure ${number(reason.needs_s)} s to decide (--duration).`}`;
 }
 
+/** The measured time of runs, from the shortest to the longest. */
+function lengths(points: readonly Point[]): string {
+  const seconds = points.map((point) => point.duration_s);
+  const ends = [Math.min(...seconds), Math.max(...seconds)].map((each) => number(each));
+  return [...new Set(ends)].join(" to ");
+}
+
 /** How sure the figures are. */
 export function confidence(result: Simulation): View["confidence"] {
   const points = result.points;
   const first = points[0];
   if (!first) return [{ tone: "warn", text: "No point was simulated." }];
   const several = points.every((point) => point.replications > 1);
-  const runs = `${count(first.replications, "replication")} of ${number(first.duration_s)} s`;
+  const runs = `${count(first.replications, "replication")} of ${lengths(points)} s`;
   const halves = points.flatMap((point) =>
     Object.values(groups(point)).flatMap((vm) => {
       const [value, half] = [known(vm.response_ms.mean), known(vm.response_ms.ci95)];

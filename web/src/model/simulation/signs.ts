@@ -2,7 +2,7 @@
 
 import { number } from "../numbers";
 import type { Judgement, Point, Sign } from "./document";
-import { groups, known, worstFirst } from "./points";
+import { groups, known, members, worstFirst } from "./points";
 
 /** Smallest ready and co-stop, in %, that the model resolves, as in terminal tables. */
 export const RESOLVED = 0.5;
@@ -23,11 +23,17 @@ export function severity(signs: readonly Sign[] = []): number {
   return Math.max(0, ...signs.map((sign) => sign.weight * (sign.severity === "critical" ? 1e6 : 1)));
 }
 
+/** How bad the signs of a group are, or those of its worst VM. */
+export function groupSeverity(point: Point, group: string): number {
+  const found = judged(point);
+  return Math.max(severity(found.groups[group]), ...members(point, group).map((name) => severity(found.vms[name])));
+}
+
 /** The groups of a point, those that suffer most first, then those with the slowest transactions. */
 export function worstGroups(point: Point): string[] {
   const found = groups(point);
   return worstFirst(
     Object.keys(found),
-    (name) => severity(judged(point).groups[name]) * 1e9 + (known(found[name]!.response_ms.p99) ?? 0),
+    (name) => groupSeverity(point, name) * 1e9 + (known(found[name]!.response_ms.p99) ?? 0),
   );
 }

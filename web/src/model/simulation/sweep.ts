@@ -51,7 +51,10 @@ interface Wanted {
   least?: number;
 }
 
-const host = (word: string, ofPoint: (point: Point) => Figure): Read => ({ word, path: "hosts.*.usage_pct", ofPoint });
+/** Path of the usage of hosts, of which each cluster has its own. */
+const HOSTS = "hosts.*.usage_pct";
+
+const host = (word: string, ofPoint: (point: Point) => Figure): Read => ({ word, path: HOSTS, ofPoint });
 
 /** A figure of a VM that is at hand under its own key, with its half-width. */
 const plain = (word: string, key: "throughput_per_s" | "ready_pct" | "costop_pct" | "guest_cpu_pct"): Read => ({
@@ -134,7 +137,7 @@ const CHARTS: Wanted[] = [
   {
     id: "run-queue",
     title: "Run queue",
-    text: "Running and runnable guest processes of one VM.",
+    text: "Running and runnable guest processes of all VMs of the group.",
     unit: "processes",
     reads: [{ word: "run queue", path: "run_queue", value: (vm) => vm.run_queue }],
   },
@@ -211,10 +214,10 @@ const CHARTS: Wanted[] = [
   },
 ];
 
-/** A figure of all hosts; of several clusters that of each, so that none is hidden in a mean with others. */
+/** The usage of all hosts; of several clusters that of each, so that none is hidden in a mean with others. */
 function ofClusters(points: readonly Point[], read: Read): Read[] {
   const names = clusterNames(points);
-  if (!names.length) return [read];
+  if (read.path !== HOSTS || !names.length) return [read];
   return read.word === FULLEST
     ? []
     : names.map((name) => host(`${read.word} of ${name}`, (point) => point.clusters?.[name]?.usage_pct));
@@ -276,7 +279,7 @@ function chartBlocks(
   suffix: string,
 ): Block[] {
   const charts = CHARTS.flatMap((each) => {
-    const wanted = { ...each, reads: each.reads.flatMap((read) => (read.ofPoint ? ofClusters(points, read) : [read])) };
+    const wanted = { ...each, reads: each.reads.flatMap((read) => ofClusters(points, read)) };
     const io = drawn.some((each) =>
       each.line.points.some((point) => groups(point)[each.group] && hasIo(groups(point)[each.group]!)),
     );
@@ -488,7 +491,7 @@ function sameSettings(of: Record<string, unknown>, published: Record<string, unk
 }
 
 function isAt(read: Read, path: string, group: string): boolean {
-  if (read.path.startsWith("hosts.")) return /^hosts\.[^.]+\.usage_pct$/.test(path);
+  if (read.path === HOSTS) return /^hosts\.[^.]+\.usage_pct$/.test(path);
   return (
     path.replace(/(response_ms|io_latency_ms)\./, "$1_") === `vms.${group}.${read.path}` ||
     path === `groups.${group}.${read.path}`

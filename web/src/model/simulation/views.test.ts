@@ -54,6 +54,19 @@ describe("waiting", () => {
     expect(JSON.stringify(view)).not.toContain("e−5");
   });
 
+  it("is that of the worst VM of a group, and the group comes first", () => {
+    const hurt: Sign = { metric: "ready_pct", severity: "critical", value: 12, weight: 1.2, text: "ready 12%" };
+    const swept = [1, 2].map((load) => {
+      const made = point({ app: vm({ ready_pct: 9 }), bat: vm({ count: 3, ready_pct: 8 }) }, { set: { load } });
+      made.vms["bat-2"]!.ready_pct = 12;
+      return { ...made, judgement: { ...NONE, vms: { "bat-2": [hurt] } } };
+    });
+    const view = shown(swept);
+    const card = view.cards.find((each) => each.name.startsWith("Ready"));
+    expect(card).toEqual({ name: "Ready per vCPU, at most", value: "12 %", remark: "bat-2, load 1" });
+    expect(section(view, "sweep").heading).toBe("Against load, times: bat, app");
+  });
+
   it("is not the time in which free CPUs wake up", () => {
     const of = (waiting_pct: number) => shown([point({ db: vm({ ready_pct: 12, waiting_pct }) })]);
     expect(section(of(0), "vcpu-time").heading).toBe("vCPU time: no VM waits for CPU");
@@ -101,6 +114,7 @@ describe("a sweep", () => {
       ["db", [53, 68, 133, 252]],
     ]);
     expect(lines(view, "throughput").series[1]!.halfWidths).toEqual([1, 1, 1, 1]);
+    expect(lines(view, "run-queue").text).toBe("Running and runnable guest processes of all VMs of the group.");
     expect(lines(view, "ready-costop").series.map((each) => each.name)).toEqual([
       "batch · ready",
       "db · ready",
@@ -696,6 +710,21 @@ describe("clusters", () => {
       expect.arrayContaining(["Most loaded host of alpha", "Most loaded host of beta"]),
     );
     expect(table(view, "points").rows[0]).toMatchObject({ "host.alpha": 50, "host.beta": 20 });
+  });
+
+  it("have no pools in a sweep but those of the points", () => {
+    const sweep = (given: Some<Point> = {}) =>
+      shown([1, 2].map((load) => two({ set: { "vms.web.load": load }, ...given })));
+    const ids = charts(sweep()).map((chart) => chart.id);
+    expect([ids.includes("cpu"), ids.includes("limits"), ids.includes("room")]).toEqual([true, false, false]);
+    const pools = sweep({
+      storage: { "san-devices": { utilization_max_pct: 70 } },
+      space: {
+        san: { room_gib: 20, stored_gib: 10, lost_host: { survives: true, heals: true, room_gib: 1, used_pct: 2 } },
+      },
+    });
+    expect(lines(pools, "limits").series.map(({ name, values }) => [name, values])).toEqual([["devices", [70, 70]]]);
+    expect(lines(pools, "room").series[0]).toMatchObject({ name: "usable", values: [20, 20] });
   });
 });
 
