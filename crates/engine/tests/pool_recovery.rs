@@ -443,7 +443,8 @@ fn copies_of_vsan_without_their_witness_stand_still() {
         );
         let (result, _) = end_of(&text);
         let report = &result.pools[0].report;
-        // of all pairs of hosts, those of three hosts that have a part of a group; with a witness host that of its copies
+        // of all pairs of hosts, those of three hosts that have a part of a group; with a witness host that of its
+        // copies
         let pairs = f64::from(hosts * (hosts - 1) / 2);
         let expected = if witness { 100.0 / pairs } else { 300.0 / pairs };
         let suspended = report.incidents[0].suspended_pct;

@@ -551,8 +551,8 @@ impl StoragePool {
         }
     }
 
-    /// Witnesses of a policy's data on `nodes` hosts, each on one without a replica. vSAN has one fewer than replicas, but
-    /// for a witness host.
+    /// Witnesses of a policy's data on `nodes` hosts, each on one without a replica. vSAN has one fewer than replicas,
+    /// but for a witness host.
     pub fn witnesses(&self, policy: Option<&str>, nodes: u32) -> u32 {
         match self.redundancy_of(policy) {
             Redundancy::Replicas { copies, .. }

@@ -500,8 +500,8 @@ impl DataPlacement {
             .collect()
     }
 
-    /// Bytes of a write that a member misses because its device is away; `None` if it gets them. What it missed before is
-    /// not missed again: writes go to any part of what is written to.
+    /// Bytes of a write that a member misses because its device is away; `None` if it gets them. What it missed before
+    /// is not missed again: writes go to any part of what is written to.
     #[inline]
     pub fn miss(&mut self, group: usize, position: usize, bytes: u64) -> Option<u64> {
         if self.degraded == 0 && self.left.is_empty() {

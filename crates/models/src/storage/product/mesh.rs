@@ -1,7 +1,7 @@
 //! Mirrored meshes: small chunks on all devices, whose metadata are not in the data path (ScaleIO).
 //!
-//! **Assumptions.** Devices can be filled: no limit is published. What was on a failed device is rebuilt at once, as its
-//! node says so; a node that is away is waited for.
+//! **Assumptions.** Devices can be filled: no limit is published. What was on a failed device is rebuilt at once, as
+//! its node says so; a node that is away is waited for.
 
 use super::interface::{CPU, Product, streams};
 use crate::storage::stripe::Way;
