@@ -188,6 +188,9 @@ class FailedDisk(FailedHost):
     """Policies named by VMs, and `(pool)` if some name none, or an empty list if no VM names one."""
     redundancy: str
     placement_groups: int
+    """Groups that the twin simulates."""
+    groups: int
+    """Combinations of disks that hold the parts of some data: placement groups, or combinations that chunks are on."""
     stored_gib: float
     stored_guessed: bool
     """True if the stored data is the working sets of the VMs, because the scenario does not have the amount."""

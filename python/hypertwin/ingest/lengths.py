@@ -1,7 +1,8 @@
 """Time that each sample of a telemetry table stands for, by which means and percentiles are weighted.
 
 Files and rollups with different intervals can be in one table. A sample of 300 s then counts 15 times as much as one of
-20 s. Polars streams the table. Memory grows with entities, and with the samples of those whose interval changes.
+20 s. Polars streams the table. Memory grows with entities, and with the samples of those whose interval changes or is
+not stated.
 """
 
 from __future__ import annotations
@@ -31,20 +32,17 @@ def weighted(path: Path) -> pl.LazyFrame:
     told = stated.group_by("entity").agg(pl.min("stated").alias("least"), pl.max("stated").alias("most"))
     by_owner = told.collect(engine="streaming").with_columns(pl.col("entity").cast(pl.String))
     owners = set(by_owner["entity"])
-    times = _US.drop_nulls()
-    span = pl.when(times.n_unique() > 1).then((times.max() - times.min()) / (times.n_unique() - 1) / 1e6)
-    series = samples.group_by("entity", "metric").agg(span.alias("apart")).collect(engine="streaming")
+    series = samples.select("entity", "metric").unique().collect(engine="streaming")
     names = series["entity"].cast(pl.String)
     owner = pl.Series("owner", [_owner(name, owners) for name in names], dtype=pl.String)
-    usual = (
-        series.with_columns(owner)
-        .join(by_owner.rename({"entity": "owner"}), on="owner", how="left")
-        .select(
-            "entity",
-            "metric",
-            pl.when(pl.col("most") > LIKE * pl.col("least")).then("owner").cast(SCHEMA["entity"]).alias("owner"),
-            pl.coalesce("most", "apart", 1.0).alias("usual"),
-        )
+    owned = series.with_columns(owner).join(by_owner.rename({"entity": "owner"}), on="owner", how="left")
+    usual = owned.join(
+        _apart(samples, owned.filter(pl.col("most").is_null())), on=("entity", "metric"), how="left"
+    ).select(
+        "entity",
+        "metric",
+        pl.when(pl.col("most") > LIKE * pl.col("least")).then("owner").cast(SCHEMA["entity"]).alias("owner"),
+        pl.coalesce("most", "apart", 1.0).alias("usual"),
     )
     changing = usual["owner"].drop_nulls().unique()
     each = stated.filter(pl.col("entity").is_in(changing.implode())).group_by("entity", "time").agg(pl.mean("stated"))
@@ -54,6 +52,14 @@ def weighted(path: Path) -> pl.LazyFrame:
         .with_columns(pl.coalesce("stated", "usual").alias("seconds"))
         .select(*SCHEMA, "seconds")
     )
+
+
+def _apart(samples: pl.LazyFrame, series: pl.DataFrame) -> pl.DataFrame:
+    """Return the mean seconds between the samples of each series, or null for a single sample."""
+    own = samples.filter(pl.col("entity").is_in(series["entity"].unique().implode()))
+    times = _US.drop_nulls()
+    span = pl.when(times.n_unique() > 1).then((times.max() - times.min()) / (times.n_unique() - 1) / 1e6)
+    return own.group_by("entity", "metric").agg(span.alias("apart")).collect(engine="streaming")
 
 
 def _owner(entity: str, owners: Collection[str]) -> str | None:

@@ -9,7 +9,7 @@ failure of the disk's host shows the recovery time of a host, if the other hosts
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NoReturn
 
@@ -26,6 +26,9 @@ from hypertwin.scenario import Given, Scenario, load, space
 from hypertwin.scenario.overrides import by_path
 
 GIB = 2**30
+
+DEFAULT_CHUNK = {"mirrored-mesh": 2**20, "chunk-store": 256 * 2**20}
+"""Default of `storage.NAME.chunk` for the kinds that place each chunk by itself."""
 
 
 def answer(asked: durability.Asked) -> documents.DurabilityDocument:
@@ -123,6 +126,7 @@ def measure(
         "policies": [each["policy"] for each in found.get("policies", ())],
         "redundancy": kept["redundancy"],
         "placement_groups": kept["placement_groups"],
+        "groups": groups(base, pool, kept),
         "stored_gib": kept["stored_gib"],
         "stored_guessed": "stored" not in spec,
         "failed": failed,
@@ -201,12 +205,38 @@ def assess(
             [measured["redundancy"]],
             annual_failure_rate=annual_failure_rate,
             repair=durability.Repair(measured["detection_s"] + measured["rebuild_s"], _source(measured)),
-            groups=measured["placement_groups"],
+            groups=measured["groups"],
             usable_bytes=round(measured["stored_gib"] * GIB),
             serial_repair=serial_repair,
         ),
         "twin": measured,
     }
+
+
+def groups(scenario: Scenario, pool: str, kept: Mapping[str, Any]) -> int:
+    """Return the number of combinations of disks that hold the parts of some data of a pool.
+
+    Products without placement groups place each chunk by itself, on any disks in different failure domains. The twin
+    simulates fewer groups, each of many chunks.
+    """
+    said, simulated = scenario.data["storage"][pool], int(kept["placement_groups"])
+    if said["kind"] not in DEFAULT_CHUNK:
+        return simulated
+    redundancy = language.redundancy(kept["redundancy"])
+    domains = space.disks_of_domains(said, len(scenario.inventory.pool[pool].hosts))
+    possible = combinations([len(disks) for disks in domains], redundancy.width)
+    chunk = _core.size_bytes(said["chunk"]) if "chunk" in said else DEFAULT_CHUNK[said["kind"]]
+    chunks = kept["stored_gib"] * GIB / (chunk * redundancy.needed)
+    return max(1, round(-possible * math.expm1(-chunks / possible))) if possible else simulated
+
+
+def combinations(disks: Sequence[int], width: int) -> float:
+    """Return the number of ways to choose `width` disks in different failure domains, which have these disks."""
+    found = [1.0] + [0.0] * width
+    for many in disks:
+        for chosen in range(width, 0, -1):
+            found[chosen] += many * found[chosen - 1]
+    return found[width]
 
 
 def _source(measured: documents.FailedDisk) -> str:

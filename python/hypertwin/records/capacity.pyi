@@ -53,14 +53,14 @@ class SizeFields:
 class Size(SizeFields, RecordPart): ...
 
 class RestartableFields:
-    """Largest VM that HA can restart, in the worst case, after the VMs of the failed hosts."""
+    """Largest VM that HA can restart after any host failure, when the VMs of the failed hosts have restarted."""
 
     vcpus: int
     memory_gib: float
     host: str | None
     """Host, or None if no host has headroom."""
     failed: Sequence[str]
-    """Hosts whose failure leaves the least headroom."""
+    """Hosts whose failure loses the most memory of VMs, or leaves the least headroom if no failure loses any."""
     not_restarted: Sequence[str]
     """VMs of the failed hosts that cannot restart."""
 
@@ -176,7 +176,7 @@ class StorageFields:
     """Used space in guest file systems of powered-on VMs, if known."""
     vms_unknown: Unsaid
     swap_gib: float | None
-    """Configured memory of powered-on VMs on ESXi: the size of their swap files without memory reservations."""
+    """Size of the swap files of powered-on VMs on ESXi: configured memory minus reserved memory."""
 
 class Storage(StorageFields, RecordPart): ...
 

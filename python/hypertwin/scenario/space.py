@@ -260,13 +260,18 @@ def disks_of_host(pool: Mapping[str, Any]) -> list[float]:
     return [_core.size_bytes(each["capacity"]) for each in disks for _ in range(each["per_node"])]
 
 
-def _domains(pool: Mapping[str, Any], hosts: int) -> list[float]:
-    """Return the raw capacity of each failure domain."""
-    host = sum(disks_of_host(pool))
+def disks_of_domains(pool: Mapping[str, Any], hosts: int) -> list[list[float]]:
+    """Return the capacity of each disk of each failure domain."""
+    host = disks_of_host(pool)
     if pool["failure_domain"] == "rack":
         racks = min(pool["racks"], hosts)
         return [host * len(range(rack, hosts, racks)) for rack in range(racks)]
-    return [host] * hosts if pool["failure_domain"] == "host" else disks_of_host(pool) * hosts
+    return [host] * hosts if pool["failure_domain"] == "host" else [[disk] for disk in host] * hosts
+
+
+def _domains(pool: Mapping[str, Any], hosts: int) -> list[float]:
+    """Return the raw capacity of each failure domain."""
+    return [sum(disks) for disks in disks_of_domains(pool, hosts)]
 
 
 def _without_a_host(pool: Mapping[str, Any], domains: Sequence[float]) -> list[float]:

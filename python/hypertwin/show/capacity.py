@@ -349,7 +349,7 @@ def _storage(found: Capacity, everything: Sequence[Summed]) -> list[v.Section]:
         v.figures("vms_provisioned_gib", "provisioned", "GiB", text="VMs that are powered on or off, and templates."),
         v.figures("vms_used_gib", "used", "GiB", text="Space of these on datastores."),
         v.figures("vms_in_guest_gib", "guest used", "GiB", text="As powered-on guests report."),
-        v.figures("swap_gib", "swap files", "GiB", text="On ESXi: configured memory of VMs without a reservation."),
+        v.figures("swap_gib", "swap files", "GiB", text="On ESXi: configured minus reserved memory of VMs."),
     )
     of_vms = [{"cluster": name, **cast(Any, of)} for name, of in stored]
     if not any(row[each["key"]] is not None for row in of_vms for each in sizes[:3]):

@@ -54,7 +54,7 @@ def facts(result: Durability) -> list[tuple[str, str]]:
         *([("scenario", twin["scenario"]), ("pool", twin["pool"])] if twin else []),
         ("annual failure rate", f"{100 * result['annual_failure_rate']:.4g} %"),
         ("repair time", f"{duration(repair['seconds'])} ({'one at a time' if repair['serial'] else 'in parallel'})"),
-        ("placement groups" if twin else "groups", f"{groups:,}"),
+        ("placement groups" if twin and groups == twin["placement_groups"] else "groups", f"{groups:,}"),
     ]
     if result["usable_bytes"] is not None:
         found.append(("usable data", size(result["usable_bytes"])))

@@ -51,9 +51,12 @@ def answer(found: Refresh) -> v.Answer:
     rank = f"Cheapest of {of} over {found['asked']['years']} years." if by_cost else f"Fewest hosts of {of}."
     more.append(f"{rank if others else ''} {_unpriced(found)}".strip())
     faster = [each["name"] for each in others if each["slower"] is False]
-    kept = _money(found["present"]["costs"])
+    grown = found["grown"]
+    kept = _money((grown or found["present"])["costs"])
     if kept and money:
-        more.append(f"The present hosts cost {kept[0].lower()}{kept[1:]}")
+        without = " without the growth" if found["asked"]["growth_pct"] and grown is None else ""
+        hosts = f"The present hosts{' with the growth' if grown else without}"
+        more.append(f"{hosts} cost {kept[0].lower()}{kept[1:]}")
     if slower and faster:
         more.append(f"Not slower: {some(faster)}.")
     if found["sensitivity"] is not None:
@@ -256,7 +259,7 @@ def _kw(each: Candidate) -> v.Cell:
 def _charts(found: Refresh, shown: Sequence[Candidate]) -> Iterator[v.Chart]:
     compared = [each for each in shown if each["kind"] != "grown"]
     names = [each["name"] for each in compared]
-    priced = [each for each in compared if each["costs"] and each["costs"]["total"] is not None]
+    priced = [each for each in shown if each["costs"] and each["costs"]["total"] is not None]
     if priced:
         currency = priced[0]["costs"]["currency"] if priced[0]["costs"] else ""
         yield {

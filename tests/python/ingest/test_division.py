@@ -41,6 +41,21 @@ def test_what_a_host_uses_more_is_the_hypervisors_own_work() -> None:
     assert "host esx1: it used more than its VMs demand: the rest is assumed to be the hypervisor's own work" in told
 
 
+def test_the_hypervisor_has_worlds_enough_for_its_work() -> None:
+    # 6 of 8 cores are the hypervisor's, for the one VM that is busy
+    host, _, _ = _made(HOST, [replace(VMS[0], demand=Demand(5_000.0)), replace(VMS[1], demand=Demand(0.0))])
+    assert (host["overhead"]["activity_pct"], host["overhead"]["worlds_per_vm"]) == (300, 12)
+    host, _, _ = _made(HOST, VMS)
+    assert host["overhead"]["worlds_per_vm"] == 4
+
+
+def test_work_beyond_all_worlds_is_named() -> None:
+    large = replace(HOST, sockets=4, cores_per_socket=32, cpu_usage_pct=60.0)
+    host, _, told = _made(large, [replace(VMS[0], vcpus=16, demand=Demand(20_000.0))])
+    assert host["overhead"]["worlds_per_vm"] == 64
+    assert "host esx1: its measured usage is more than its known VMs can cause: it stays below" in told
+
+
 def test_what_agrees_is_left_as_it_is() -> None:
     host, vms, told = _made(HOST, _asking(3_950.0))
     assert (_loads(vms), host["overhead"]["activity_pct"]) == ([3.95] * 5, 1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -114,6 +116,42 @@ def test_a_sample_counts_by_the_time_that_it_stands_for(tmp_path: Path) -> None:
     # the interval with the most time
     (ready,) = found["ready"]
     assert (ready["summed_pct"], ready["interval_s"]) == (pytest.approx(1), 300)
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from hypertwin.ingest import lengths
+lengths.weighted(Path(sys.argv[1]))
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+"""
+
+
+def _large(path: Path, times: int) -> Path:
+    """Write a table of 50 VMs whose host states the interval of each sample."""
+    time = pl.DataFrame({"us": pl.int_range(times, eager=True) * 20_000_000})
+    names = pl.DataFrame({"entity": ["host/a", *(f"host/a/vm/{n}" for n in range(50))]})
+    metric = pl.when(pl.col("entity") == "host/a").then(pl.lit("interval_s")).otherwise(pl.lit("ready_sum_pct"))
+    rows = names.join(time, how="cross").select(
+        pl.from_epoch("us", "us").dt.replace_time_zone("UTC").alias("time"),
+        "entity",
+        metric.alias("metric"),
+        pl.lit(20.0).alias("value"),
+        pl.when(pl.col("entity") == "host/a").then(pl.lit("s")).otherwise(pl.lit("%")).alias("unit"),
+    )
+    rows.cast(dict(telemetry_table.SCHEMA)).write_parquet(path, row_group_size=100_000)
+    return path
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory needs /proc")
+def test_samples_with_a_stated_interval_need_no_memory_for_their_times(tmp_path: Path) -> None:
+    peaks = []
+    for times in (10_000, 100_000):
+        path = _large(tmp_path / f"{times}.parquet", times)
+        peaks.append(int(subprocess.check_output([sys.executable, "-c", PEAK, path])) / 1024)
+        assert {line["mean"] for line in overview(path)["lines"]} == {20}
+    # the distinct times of all samples would take 160 MiB more
+    assert peaks[1] < peaks[0] + 80, peaks
 
 
 def test_the_command_writes_parquet_and_csv(cli: Cli, table: Path, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ TERSE = re.compile(r"3;fio-[^;]{1,80};")
 TERSE_DIRECTION = 41
 """Number of fields per direction in terse version 3."""
 JOB = re.compile(
-    r"([^\n]{1,256}): \(groupid=[0-9]{1,9}, jobs=[0-9]{1,9}\): err=\s{0,9}([0-9]{1,9})"
+    r"([^\n]{1,256}): \(groupid=([0-9]{1,9}), jobs=[0-9]{1,9}\): err=\s{0,9}([0-9]{1,9})"
     r".{0,300}: pid=[0-9]{1,12}: (.{10,60})"
 )
 _IOPS = re.compile(r"iops=\s{0,9}([0-9.]{1,20})([kM]?)", re.IGNORECASE)
@@ -68,7 +68,7 @@ class Job:
     options: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Section (`global` or the job's name) and text of each option, only from JSON."""
     group: int = 0
-    """Number of the group of jobs that run at the same time, only from JSON."""
+    """Number of the group of jobs that run at the same time."""
     clones: int = 1
     """Number of report entries that the figures cover."""
     together: int | None = None
@@ -167,11 +167,9 @@ def _json_report(rows: Rows, report: object) -> Iterator[Job]:
     if not isinstance(report, dict):
         return
     time = text_log.epoch(report.get("timestamp"))
-    found: dict[tuple[str, int], list[Job]] = {}
+    jobs = []
     listed = objects(report.get("jobs")) or objects(report.get("client_stats"))
-    if len(listed) > MOST_JOBS:
-        hint = "set group_reporting"
-        outside.Source(rows.path).at("jobs").too_large(f"{len(listed)} jobs", f"at most {MOST_JOBS}", hint)
+    _check_number(rows, len(listed))
     for entry in listed:
         job = _json_job(rows, entry, time)
         options = {"global": below(report.get("global options")), job.name: below(entry.get("job options"))}
@@ -180,9 +178,23 @@ def _json_report(rows: Rows, report: object) -> Iterator[Job]:
             for section, given in options.items()
             for key, value in list(given.items())[:200]
         }
+        jobs.append(job)
+    yield from _without_clones(rows, jobs)
+
+
+def _check_number(rows: Rows, many: int) -> None:
+    """Reject a report of too many jobs."""
+    if many > MOST_JOBS:
+        outside.Source(rows.path).at("jobs").too_large(f"{many} jobs", f"at most {MOST_JOBS}", "set group_reporting")
+
+
+def _without_clones(rows: Rows, jobs: list[Job]) -> Iterator[Job]:
+    """Yield the jobs of a report. The clones of a job have its name and group, and become one job."""
+    found: dict[tuple[str, int], list[Job]] = {}
+    for job in jobs:
         found.setdefault((job.name, job.group), []).append(job)
-    for jobs in found.values():
-        yield jobs[0] if len(jobs) == 1 else _together(rows, jobs)
+    for clones in found.values():
+        yield clones[0] if len(clones) == 1 else _together(rows, clones)
 
 
 def _json_job(rows: Rows, entry: Mapping[str, object], time: datetime | None) -> Job:
@@ -266,43 +278,58 @@ def _text_jobs(path: Path, rows: Rows) -> Iterator[Job]:
             rows.unreadable += 1
         else:
             yield from text.jobs(line.rpartition("\r")[2].strip())
-    yield from text.end()
+    yield from text.report()
 
 
 class _Text:
-    """Reader of fio's text line by line. Its figures have three or four digits."""
+    """Reader of fio's text line by line. Its figures have three or four digits.
+
+    A report ends where the status of its groups or another run begins. Terse lines of one job without a line between
+    them are clones.
+    """
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.done: list[Job] = []
         self.job: Job | None = None
         self.part: Direction | None = None
         self.unit = "u"
 
     def jobs(self, line: str) -> Iterator[Job]:
-        """Read one line, and yield the job that ends with it."""
+        """Read one line, and yield the jobs of the report that ends with it."""
         if TERSE.match(line):
+            yield from self.report() if self.job else ()
             job = _terse(line.split(";"))
             self.rows.unreadable += job is None
             self.rows.note("no times: fio's terse output has none")
-            yield from filter(None, (job,))
+            self.done += filter(None, (job,))
+            _check_number(self.rows, len(self.done))
         elif found := JOB.match(line):
-            yield from self.end()
-            self.job = Job(found[1], _c_time(self.rows, found[3]), None, {})
-            if int(found[2]):
-                self.rows.note(f"job {outside.name(found[1])} ended with error {int(found[2])}")
-        elif line.startswith("Run status group"):
-            yield from self.end()
+            yield from () if self.job else self.report()
+            self.end()
+            self.job = Job(found[1], _c_time(self.rows, found[4]), None, {}, group=int(found[2]))
+            if int(found[3]):
+                self.rows.note(f"job {outside.name(found[1])} ended with error {int(found[3])}")
+        elif line.startswith(("Run status group", "fio-")) or not self.job:
+            yield from self.report()
         elif self.job and (found := _DIRECTION.match(line)):
             self._direction(self.job, found[1].lower(), line)
         elif self.part:
             self._figures(self.part, line)
 
-    def end(self) -> Iterator[Job]:
-        """Yield the last job."""
+    def end(self) -> None:
+        """End the last job."""
         if self.job:
             self.rows.note("figures of fio's text are rounded: --output-format=json has them all")
-            yield self.job
+            self.done.append(self.job)
+            _check_number(self.rows, len(self.done))
         self.job = self.part = None
+
+    def report(self) -> Iterator[Job]:
+        """End the last report, and yield its jobs."""
+        self.end()
+        jobs, self.done = self.done, []
+        yield from _without_clones(self.rows, jobs)
 
     def _direction(self, job: Job, name: str, line: str) -> None:
         self.part = _text_direction(line)
@@ -370,4 +397,5 @@ def _terse(fields: list[str]) -> Job | None:
             percentile, value_us = outside.number(of), outside.number(value)
             if percentile in (95, 99) and value_us is not None:
                 directions[name].percentiles_ms[int(percentile)] = value_us / 1000
-    return Job(fields[2] or "job", None, max(runtimes) / 1000 or None, directions)
+    group = round(outside.number(fields[3]) or 0)
+    return Job(fields[2] or "job", None, max(runtimes) / 1000 or None, directions, group=group)

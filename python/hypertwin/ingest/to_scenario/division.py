@@ -30,7 +30,7 @@ from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.to_scenario import contention
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.placement import LIGHT_LOAD, Placed, measured_hz
-from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
+from hypertwin.ingest.to_scenario.yaml_text import plausible_pct, rounded
 
 AGREES = 0.01
 """Difference between a host's usage and its VMs' demand, as a share of the host, that needs no correction."""
@@ -38,6 +38,8 @@ SATURATED = 0.98
 """Share of a host from which its usage no longer shows the demand of its VMs."""
 OPEN_HOST_UP_TO = 0.85
 """Share of a host's capacity up to which the load of its VMs is open."""
+SPARE_WORLDS = 2
+"""Number of helper worlds of a VM per core that its hypervisor work takes, so that the work does not wait for them."""
 MOST_IOPS = 5_000_000
 
 WITHOUT_DEMAND = {
@@ -75,8 +77,8 @@ class Divided:
     work: Sequence[Work]
     """Work of its VMs, in order."""
     contention: Contention
-    activity_pct: float | None
-    """Hypervisor work that grows with the activity of VMs, in per cent of that activity, or None for the default."""
+    overhead: Mapping[str, float]
+    """Keys of `overhead` that differ from the defaults: hypervisor work in per cent of VM activity, and worlds."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,9 @@ def divided(
             work.append(Work(min(share.value, most), "divided" if share.origin == "host" else "cluster", iops))
         else:
             work.append(Work(min(LIGHT_LOAD * each.vm.vcpus * host.clock_hz, most), "assumed", iops))
-    _note_shortfall(host, sum(each.hz for each in work) * (1 + activity) + io_hz, used, not placed, notes)
+    most_own = _defaults().most_worlds * host.clock_hz
+    total = sum(each.hz + min(activity * each.hz, most_own) for each in work) + io_hz
+    _note_shortfall(host, total, used, not placed, notes)
     for each, of in zip(placed, work, strict=True):
         if of.source in WITHOUT_DEMAND:
             notes.vm(each.vm.name, WITHOUT_DEMAND[of.source], named=False)
@@ -180,11 +184,14 @@ def _as_work(
         stretch = contention.closed_stretch(cores, host.cores, smt_yield, processes, nodes)
     else:
         stretch = contention.in_progress(cores, host.cores, smt_yield) / cores if cores > 0 else 1.0
-    return Divided(
-        [replace(each, hz=each.hz * scale) for each in work],
-        Contention(is_crowded, stretch * (1 + activity)),
-        None if activity == defaults.activity else 100 * activity,
-    )
+    scaled = [replace(each, hz=each.hz * scale) for each in work]
+    overhead: dict[str, float] = {}
+    if activity != defaults.activity:
+        busiest = max(each.hz for each in scaled) * activity / host.clock_hz
+        worlds = min(math.ceil(SPARE_WORLDS * busiest), defaults.most_worlds)
+        overhead = {"worlds_per_vm": worlds} if worlds > defaults.worlds else {}
+        overhead["activity_pct"] = rounded(100 * activity)
+    return Divided(scaled, Contention(is_crowded, stretch * (1 + activity)), overhead)
 
 
 def _used_hz(host: ScenarioHost) -> float | None:
@@ -226,6 +233,9 @@ class _Defaults:
     activity: float
     """Work of the hypervisor relative to that of its VMs."""
     most_activity: float
+    worlds: int
+    """Helper worlds of a VM. Each takes at most one core."""
+    most_worlds: int
     cpu_per_io_s: float
     smt_yield: float
 
@@ -236,5 +246,12 @@ def _defaults() -> _Defaults:
     entry = json.loads(_core.validate(json.dumps({"name": "defaults", "hosts": {"host": host}}))[0])["hosts"]["host"]
     overhead: dict[str, Any] = entry["overhead"]
     cpu_per_io_s = _core.duration_s(overhead["cpu_per_io"])
-    schema = json.loads(_core.schema_json())["$defs"]["HypervisorOverhead"]["properties"]["activity_pct"]
-    return _Defaults(overhead["activity_pct"] / 100, schema["maximum"] / 100, cpu_per_io_s, entry["smt_yield"])
+    schema = json.loads(_core.schema_json())["$defs"]["HypervisorOverhead"]["properties"]
+    return _Defaults(
+        overhead["activity_pct"] / 100,
+        schema["activity_pct"]["maximum"] / 100,
+        overhead["worlds_per_vm"],
+        schema["worlds_per_vm"]["maximum"],
+        cpu_per_io_s,
+        entry["smt_yield"],
+    )

@@ -7,7 +7,7 @@ and CPU overhead.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -18,7 +18,7 @@ from hypertwin.ingest.inventory import ASSUMED_CLOCK_HZ, Host, Inventory
 from hypertwin.ingest.to_scenario import hypervisor, names
 from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
 from hypertwin.ingest.to_scenario.measured import of_host
-from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size, rounded
+from hypertwin.ingest.to_scenario.yaml_text import frequency, memory_size
 from hypertwin.language import hypervisors, limits
 from hypertwin.members import HypervisorFacts
 
@@ -84,7 +84,7 @@ class ScenarioHost:
         """Settings of its hypervisor."""
         return hypervisors()[self.hypervisor]
 
-    def entry(self, activity_pct: float | None, hypervisor_memory: int) -> dict[str, Any]:
+    def entry(self, overhead: Mapping[str, float], hypervisor_memory: int) -> dict[str, Any]:
         """Return the entry in `hosts`, with the work and the memory of the hypervisor, in the order of the schema."""
         label = outside.name(self.name)
         entry: dict[str, Any] = {"label": Quoted(label)} if label and label != self.key else {}
@@ -99,8 +99,8 @@ class ScenarioHost:
         if hypervisor_memory:
             entry["hypervisor_memory"] = memory_size(hypervisor_memory)
         entry["hypervisor"] = self.hypervisor
-        if activity_pct is not None:
-            entry["overhead"] = {"activity_pct": rounded(activity_pct)}
+        if overhead:
+            entry["overhead"] = dict(overhead)
         return entry | self._facts()
 
     def hardware(self) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def convert(
         active = memory.active(there, touched, notes)
         entitled = memory.entitlement(host, there, notes)
         reserved = _reservations(host, there, notes)
-        host_entries[host.key] = host.entry(share.activity_pct, own)
+        host_entries[host.key] = host.entry(share.overhead, own)
         for each, work, used, of_memory, hz in zip(
             there, share.work, zip(touched, active, strict=True), entitled, reserved, strict=True
         ):

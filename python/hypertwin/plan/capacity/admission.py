@@ -105,7 +105,7 @@ def of_cluster(state: State, scenario: Scenario, verdict: Failover | None) -> do
     free_cpu = _percent(whole.mhz - sum(vm.mhz for vm in guests), whole.mhz)
     free_memory = _percent(whole.memory - sum(vm.memory for vm in guests), whole.memory)
     keeps = said.get("admission_pct", 100 * (said.get("failures") or failures) / len(hosts))
-    lost = _never_started(state, scenario, of_vm) if state.spare is not None else []
+    lost = _never_started(state, of_vm) if state.spare is not None else []
     allowed = state.spare is not None and not lost
     if slots is not None:
         allowed = allowed and slots.free(failures) >= 0
@@ -157,9 +157,7 @@ def reserved(state: State, scenario: Scenario) -> dict[str, Pair]:
 def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
     """Return the resources that the power-on of a VM reserves on its host."""
     entry = scenario.data["vms"][vm.group]
-    memory = float(_core.size_bytes(entry.get("memory_reservation", "0 B")))
-    if entry.get("huge_pages"):
-        memory = float(vm.memory_bytes)
+    memory = float(state.reserved_memory(vm))
     host = next(host for host in state.hosts if host.name == vm.host)
     if not host.options.admission:
         return Pair(0.0, memory)
@@ -180,7 +178,7 @@ def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:
     ]
 
 
-def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair]) -> list[str]:
+def _never_started(state: State, reserved: Mapping[str, Pair]) -> list[str]:
     """Return the VMs that cannot power on, for the failure with the most such VMs."""
     if not state.limits.failures:
         return []
@@ -188,18 +186,17 @@ def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair
     found: list[str] = []
     for host in state.hosts:
         failed = [host, *[each for each in largest if each is not host][: state.limits.failures - 1]]
-        refused = not_started(state, scenario, {each.name for each in failed}, reserved)
+        refused = not_started(state, {each.name for each in failed}, reserved)
         found = max(found, refused, key=len)
     return found
 
 
-def not_started(state: State, scenario: Scenario, failed: Collection[str], reserved: Mapping[str, Pair]) -> list[str]:
+def not_started(state: State, failed: Collection[str], reserved: Mapping[str, Pair]) -> list[str]:
     """Return the VMs of failed hosts for which no other has enough unreserved CPU or memory.
 
     Each resource is packed by itself, so VMs that fit by each resource can still lack a host.
     """
-    stays = {name for name, entry in scenario.data["vms"].items() if entry.get("restart_priority") == "disabled"}
-    waits = [vm for vm in state.guests if vm.group not in stays and not vm.stays_on_host]
+    waits = state.restarting
     rooms = _hosts(state, reserved)
     found: list[str] = []
     for of in (attrgetter("mhz"), attrgetter("memory")):

@@ -205,32 +205,43 @@ def hosts_to_spare(state: State, used: Mapping[Resource, Mapping[str, float]] | 
 
 
 def standing(state: State) -> list[restart.Standing]:
-    """Return the hosts of a cluster with VMs that can restart elsewhere. Appliances stay with their host."""
+    """Return the hosts of a cluster with the VMs that restart elsewhere. Other VMs keep the memory of their host."""
+    waits = state.restarting
+    moves = {vm.name for vm in waits}
     own: dict[str, list[Vm]] = {host.name: [] for host in state.hosts}
-    for vm in state.vms:
+    kept = dict.fromkeys(own, 0)
+    for vm in waits:
         own[vm.host].append(vm)
+    for vm in state.vms:
+        kept[vm.host] += 0 if vm.name in moves else vm.memory_bytes
     return [
         restart.Standing(
             host.name,
             host.threads,
             host.memory_bytes,
-            state.room(host, "memory") - sum(vm.memory_bytes for vm in vms if vm.storage_appliance),
-            [restart.Guest(vm.name, vm.vcpus, vm.memory_bytes) for vm in vms if not vm.storage_appliance],
+            state.room(host, "memory") - kept[host.name],
+            [restart.Guest(vm.name, vm.vcpus, vm.memory_bytes) for vm in own[host.name]],
         )
         for host in state.hosts
-        for vms in [own[host.name]]
     ]
 
 
 def largest_restartable_vm(state: State) -> documents.Restartable | None:
-    """Return the largest VM that some host can restart after the VMs of failed hosts restarted on the others.
+    """Return the largest VM that some host can restart after any failure, when the VMs of failed hosts have restarted.
 
-    The failure with the fewest restarts counts. Among equal failures, the one with the smallest gap counts.
+    `failed` is the failure that loses the most memory of VMs. Among equal failures, it is that of the smallest VM.
     """
     if state.spare is None or not state.limits.failures:
         return None
-    found = [(each, _hole(state, each)) for each in restart.failures(standing(state), state.limits.failures)]
-    return min(found, key=lambda one: (-one[0].lost, one[1]["memory_gib"]))[1]
+    failures = restart.failures(standing(state), state.limits.failures)
+    found = [(each.lost, _hole(state, each)) for each in failures]
+    least = min((hole for _, hole in found), key=_size)
+    worst = min(found, key=lambda one: (-one[0], *_size(one[1])))[1]
+    return least | {"failed": worst["failed"], "not_restarted": worst["not_restarted"]}
+
+
+def _size(vm: documents.Restartable) -> tuple[float, int]:
+    return vm["memory_gib"], vm["vcpus"]
 
 
 def _hole(state: State, failure: restart.Failure) -> documents.Restartable:

@@ -67,6 +67,17 @@ class State:
         """VMs that can run on any host."""
         return [vm for vm in self.vms if not vm.storage_appliance]
 
+    @property
+    def restarting(self) -> list[Vm]:
+        """VMs that HA restarts on another host if their host fails."""
+        return [vm for vm in self.guests if vm.restart_priority != "disabled" and not vm.stays_on_host]
+
+    def reserved_memory(self, vm: Vm) -> int:
+        """Return the reserved memory of a VM. Huge pages count as reserved, because no host reclaims them."""
+        if self.scenario.data["vms"][vm.group].get("huge_pages"):
+            return vm.memory_bytes
+        return vm.memory_reservation_bytes
+
     @cached_property
     def used(self) -> Mapping[Resource, Mapping[str, float]]:
         """Use of each resource by each VM. Resources of unknown demand are not included.

@@ -58,7 +58,10 @@ def together(
 
 
 def _swap_gib(states: Sequence[State]) -> float | None:
-    """Return the size of swap files of powered-on VMs, without reserved memory, or None if no host has swap files."""
+    """Return the size of swap files of powered-on VMs, or None if no host has swap files.
+
+    Reserved memory needs no swap file.
+    """
     hosts = {host.name for state in states for host in state.hosts if host.options.swap_files}
-    vms = [vm for state in states for vm in state.vms if vm.host in hosts]
-    return sum(vm.memory_bytes for vm in vms) / GIB if hosts else None
+    sizes = (vm.memory_bytes - state.reserved_memory(vm) for state in states for vm in state.vms if vm.host in hosts)
+    return sum(max(0, size) for size in sizes) / GIB if hosts else None

@@ -144,7 +144,7 @@ def _judged(
             outcome = restarts.after(readable, failed, exact=exact)
         waits = [vm for vm in np.flatnonzero(np.isin(place, failed)).tolist() if made.restarts[vm]]
         unfit = {keys[vm] for vm in waits if not np.delete(made.fits[vm], failed).any()}
-        not_started = admission.not_started(state, scenario, nodes, reserved) if waits else []
+        not_started = admission.not_started(state, nodes, reserved) if waits else []
         refused = [vm for vm in not_started if vm not in unfit]  # no host could run the others without reservations
         sure = [each for each in outcome.cannot_restart if outcome.proven or keys[each[0]] in unfit]
         reasons: list[Reason] = []

@@ -123,8 +123,10 @@ class Present:
     def _copied(self, state: State) -> Iterator[Vm]:
         """Yield VMs until their copies are at least the growth in number, vCPUs, memory, CPU demand and used storage.
 
-        The next VM is the one that keeps the largest of these growths smallest, so that all grow alike. The order does
-        not depend on the growth to plan for: more growth only adds copies.
+        VMs with the same guest operating system and products need the same licences. The next VM is of the kind whose
+        part of copies is smallest, so that licences grow like the VMs. Of these VMs, it is the one that keeps the
+        largest of these growths smallest, so that all grow alike. The order does not depend on the growth to plan for:
+        more growth only adds copies.
         """
         used = state.cpu.of_vm if state.cpu is not None else {}
         vms = state.guests
@@ -136,13 +138,20 @@ class Present:
         parts /= parts.sum(axis=0)
         order = np.argsort(-parts.sum(axis=1), kind="stable")  # of equals, the largest VM
         parts = parts[order]
+        licences = [f"{vm.guest_os}|{sorted(vm.products)}" for vm in vms]
+        kind = np.unique(licences, return_inverse=True)[1][order]
+        of_kind = np.bincount(kind)
+        copied = np.zeros(len(of_kind))
         times = math.floor(self.growth)
         for _ in range(times):
             yield from vms
         grown = np.zeros(parts.shape[1])
         while vms and grown.min() < self.growth - times - EXACT:
-            at = int(np.round(parts + grown, DIGITS).max(axis=1).argmin())
+            due = np.round((copied + 0.5) / of_kind, DIGITS)[kind]
+            largest = np.round(parts + grown, DIGITS).max(axis=1)
+            at = int(np.where(due == due.min(), largest, math.inf).argmin())
             grown = grown + parts[at]
+            copied[kind[at]] += 1
             parts[at] = math.inf
             yield vms[order[at]]
 

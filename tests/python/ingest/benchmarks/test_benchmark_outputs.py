@@ -258,6 +258,30 @@ def test_the_text_of_fio(tmp_path):
     assert {"job old ended with error 5", "times have no zone: assumed UTC"} <= set(reading.notes)
 
 
+def test_clones_in_the_text_of_fio_add_up(tmp_path):
+    header, _, job = FIO_TEXT.partition("oltp: (groupid=0")
+    job, blank, end = f"oltp: (groupid=0{job}".partition("\nRun status")
+    other = job.replace("groupid=0", "groupid=1")
+    reading, table = read(tmp_path / "fio.txt", header + job + job + other + blank + end + header + job)
+    assert series(table, "benchmark/oltp", "read_iops") == [20600, 10300, 10300]
+    assert series(table, "benchmark/oltp", "latency_ms_p95") == [0.112, 0.112]
+    assert any("group_reporting" in note for note in reading.notes)
+
+
+def _fio_terse(iops: int, group: int = 0) -> str:
+    direction = ["0", str(4 * iops), str(iops), "5000", *["0"] * 8, "95.000000%=300", *["0%=0"] * 19]
+    direction += ["0", "0", "200", *["0"] * 6]
+    return ";".join(["3", "fio-3.33", "oltp", str(group), "0", *direction, *direction, "0"]) + "\n"
+
+
+def test_clones_in_the_terse_output_of_fio_add_up(tmp_path):
+    _, table = read(tmp_path / "fio.txt", _fio_terse(100) + _fio_terse(50) + _fio_terse(30, 1) + "\n" + _fio_terse(7))
+    assert series(table, "benchmark/oltp", "read_iops") == [150, 30, 7]
+    assert series(table, "benchmark/oltp", "latency_ms") == [pytest.approx(0.2)] * 3
+    both = _fio_terse(100) + FIO_TEXT.partition("Run status")[0] + _fio_terse(100)
+    assert series(read(tmp_path / "fio.txt", both)[1], "benchmark/oltp", "read_iops") == [100, 10300, 100]
+
+
 def test_json_of_fio_that_is_cut_off_nested_or_large(tmp_path):
     with refused("source-lacks"):
         read(tmp_path / "fio.json", _fio(_job())[:-300])

@@ -277,7 +277,8 @@ def test_the_largest_restart_counts_fragments():
     full = {f"db{n}": vm(4, "192 GiB", host=f"esx-{n}") for n in (1, 2, 3)} | {"big": vm(4, "100 GiB", host="esx-4")}
     found = counted(FOUR, full)
     assert found["largest_restartable_vm"]["not_restarted"] == ["db1"]
-    assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(130.4)
+    # that failure leaves 130.4 GiB, and the failure of esx-4 leaves 38.4
+    assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(38.4)
     alone = counted(FOUR, {**full, "big": vm(4, "100 GiB", host="esx-4"), "web": vm(4, "64 GiB", host="esx-4")})
     assert alone["largest_restartable_vm"]["failed"] == ["esx-1"]
     # vCPUs that the ratio leaves: 16 x 2 less 4 + 4
@@ -286,6 +287,16 @@ def test_the_largest_restart_counts_fragments():
         24,
         pytest.approx(38.4),
     )
+
+
+def test_a_vm_that_stays_down_by_design_is_not_lost():
+    hosts = {"e": host(count=3, memory="40 GiB")}
+    big = {"big": vm(1, "31 GiB", host="e-1", restart_priority="disabled")}
+    found = counted(hosts, {**big, "a": vm(1, "13 GiB", host="e-2"), "b": vm(1, "7 GiB", host="e-3")})
+    assert found["largest_restartable_vm"]["not_restarted"] == []
+    # of 36 GiB within the limit: without e-2 or e-3, 20 are used on the other host; without e-1, 13 and 7
+    assert found["largest_restartable_vm"]["memory_gib"] == pytest.approx(16)
+    assert found["largest_restartable_vm"]["failed"] == ["e-2"]
 
 
 def test_a_vm_wider_than_a_host_does_not_restart_on_it():
@@ -580,6 +591,16 @@ def test_shared_datastores_count_once_in_all():
 
 
 SAYS = {"storage_provisioned": "100 GiB", "storage_used": "40 GiB", "storage_in_guest": "30 GiB"}
+
+
+def test_reserved_memory_has_no_swap_file():
+    vms = {
+        "part": vm(2, "16 GiB", host="esx", memory_reservation="6 GiB"),
+        "full": vm(2, "8 GiB", host="esx", huge_pages=True),
+        "none": vm(2, "4 GiB", host="esx"),
+    }
+    stores = {"own": {"clusters": ["a"], "capacity": "1 TiB"}}
+    assert counted({"esx": host()}, vms, more={"datastores": stores})["storage"]["swap_gib"] == 10 + 0 + 4
 
 
 def test_what_vms_take_of_storage_adds_up():

@@ -15,6 +15,7 @@ import hypertwin
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.refresh import energy, sources
 from hypertwin.scenario import Scenario
+from hypertwin.show import refresh as shown
 
 QUICK = {"twin": "off", "cache": "off"}
 
@@ -103,6 +104,26 @@ def test_copies_stand_for_the_growth_and_more_growth_never_takes_fewer_hosts(tmp
         assert candidate["hosts"] >= hosts
         assert demand["memory_gib"] >= last
         hosts, last = candidate["hosts"], demand["memory_gib"]
+
+
+def test_licensed_vms_grow_like_the_others(tmp_path: Path) -> None:
+    scenario = cluster(hosts=6, vms=11, memory="16 GiB", mhz=1_500, vcpus=3)
+    sql = {"count": 3, "vcpus": 5, "memory": "48 GiB", "products": ["sql-server"], "workload": "busy"}
+    linux = {"count": 8, "vcpus": 2, "memory": "8 GiB", "guest_os": "Red Hat Enterprise Linux 9", "workload": "busy"}
+    for name, entry, mhz in (("sql", sql, 6_000), ("lin", linux, 1_500)):
+        scenario["vms"][name] = {**entry, "measured": {"cpu_mhz": mhz, "cpu_p95_mhz": mhz}}
+    files = types(tmp_path, new={"host": host()})
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(
+        "hosts: {present: {support: 1 EUR/host/year}, new: {purchase: 1 EUR/host}}\n"
+        "licences: [{preset: sql-server-per-vm, price: 10 EUR/2 cores}]\n"
+    )
+    for growth, vms in (("31%", 4), ("66%", 5), ("100%", 6)):
+        found = refresh(scenario, files, growth=growth, prices=prices)
+        told = [line["calculation"] for line in found["candidates"][0]["costs"]["lines"]]
+        assert f"{vms} VMs with {5 * vms} vCPUs" in told
+        assert found["demand"]["grown_vcpus_pct"] < float(growth[:-1]) + 10
+        assert any("The present hosts without the growth cost" in text for text in shown.answer(found)["more"])
 
 
 def test_a_single_vm_grows_by_a_whole_one_and_it_is_said(tmp_path: Path) -> None:
