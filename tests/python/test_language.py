@@ -167,7 +167,7 @@ def test_pools_have_the_rules_of_their_products() -> None:
     found = language.pool_facts(scenario.load(data).json)
     assert {name: each.full_pct for name, each in found.items()} == dict(zip(kinds, (100, 100, 80, 90), strict=True))
     assert [found[kind].rebuild_delay_s for kind in kinds] == [7, 5, 620, 3_600]
-    assert [found[kind].replaces_failed_disks for kind in kinds] == [False, False, False, True]
+    assert [found[kind].replaces_failed_disks for kind in kinds] == [True, False, False, True]
     assert [found[kind].in_kernel for kind in kinds] == [False, False, False, True]
 
 

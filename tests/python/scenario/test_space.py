@@ -91,10 +91,12 @@ def test_a_pool_with_no_host_to_spare_stays_degraded() -> None:
 def test_vsan_keeps_a_host_and_its_operations_reserve() -> None:
     found = room({"kind": "vsan"})
     assert found["room_gib"] == pytest.approx(0.9 * 30 / 2 * TB)
-    assert not room({"kind": "vsan", "vsan": {"witness": True}}, hosts=3)["lost_host"][
-        "heals"
-    ]  # two left, and no witness
-    assert room({"kind": "vsan"}, hosts=3)["lost_host"]["heals"]
+    # two replicas and a witness need three hosts, unless the witness is elsewhere
+    assert not room({"kind": "vsan"}, hosts=3)["lost_host"]["heals"]
+    assert room({"kind": "vsan"}, hosts=4)["lost_host"]["heals"]
+    assert room({"kind": "vsan", "vsan": {"witness": True}}, hosts=3)["lost_host"]["heals"]
+    for hosts, heals in ((5, False), (6, True)):
+        assert room({"kind": "vsan", "redundancy": "replicas-3"}, hosts=hosts)["lost_host"]["heals"] is heals
     sites = {"failure_domain": "rack", "racks": 2, "vsan": {"witness": True}}
     stretched = room({"kind": "vsan", **sites}, hosts=6)
     assert stretched["lost_host"]["heals"]  # within its site; the witness of both is elsewhere

@@ -27,6 +27,8 @@ _WORLDS_PER_GROUP = 1_000
 _RESERVED_UNIT = 7
 """SCSI number of the controller itself, which no disk can have."""
 READ, WRITE = 0, 1
+SHORT = 0.06
+"""Free part of a host's memory below which ESXi may reclaim some: `Mem.MinFreePct` of its first 4 GiB."""
 RECLAIMED = frozenset(
     ("ballooned_bytes", "swapped_bytes", "swap_in_bytes_per_s", "swap_out_bytes_per_s", "swap_wait_sum_pct")
 )
@@ -89,7 +91,7 @@ class _Part:
     def add(self, time: str, host: Mapping[str, Any]) -> None:
         """Write the row of a sample."""
         values: dict[int, float] = {}
-        is_short = not any(host["node_free_mb"])
+        is_short = sum(host["node_free_mb"]) < SHORT * host["memory_mb"]
         for block in _blocks(host, self._group):
             for metric, value in block.values.items():
                 if is_short and metric in RECLAIMED:

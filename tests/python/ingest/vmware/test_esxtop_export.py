@@ -255,14 +255,14 @@ def test_a_vm_that_restarts_elsewhere_has_columns_on_both_hosts(tmp_path: Path) 
     assert {path.name for path in tmp_path.joinpath("out").iterdir()} == {"esx-1.csv", "esx-2.csv"}
 
 
-@pytest.mark.parametrize(("memory", "written"), [("16 GiB", True), ("20 GiB", False)])
-def test_what_is_taken_back_is_not_said_to_be_nothing(tmp_path: Path, memory: str, written: bool) -> None:
+@pytest.mark.parametrize(("touched", "written"), [("4 GiB", True), ("14 GiB", True), ("15.8 GiB", False), ("20 GiB", False)])
+def test_what_is_taken_back_is_not_said_to_be_nothing(tmp_path: Path, touched: str, written: bool) -> None:
     host = {"sockets": 1, "cores_per_socket": 4, "clock": "2.6 GHz", "memory_per_node": "32 GiB"}
     cluster = {
         "name": "short",
         "run": {"duration": "2 s", "warmup": "1 s", "sample_interval": "1 s", "replications": 1},
         "hosts": {"esx": {**host, "hypervisor": "esxi-7.0"}},
-        "vms": {"db": {"count": 2, "vcpus": 1, "memory": memory, "memory_touched": "4 GiB", "workload": "web"}},
+        "vms": {"db": {"count": 2, "vcpus": 1, "memory": "20 GiB", "memory_touched": touched, "workload": "web"}},
         "workloads": {"web": {"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "5 ms"}}},
     }
     (path,) = esxtop_export.write(simulation.samples(cluster), tmp_path / "out")
