@@ -255,7 +255,9 @@ def test_a_vm_that_restarts_elsewhere_has_columns_on_both_hosts(tmp_path: Path) 
     assert {path.name for path in tmp_path.joinpath("out").iterdir()} == {"esx-1.csv", "esx-2.csv"}
 
 
-@pytest.mark.parametrize(("touched", "written"), [("4 GiB", True), ("14 GiB", True), ("15.8 GiB", False), ("20 GiB", False)])
+@pytest.mark.parametrize(
+    ("touched", "written"), [("4 GiB", True), ("14 GiB", True), ("15.8 GiB", False), ("20 GiB", False)]
+)
 def test_what_is_taken_back_is_not_said_to_be_nothing(tmp_path: Path, touched: str, written: bool) -> None:
     host = {"sockets": 1, "cores_per_socket": 4, "clock": "2.6 GHz", "memory_per_node": "32 GiB"}
     cluster = {
