@@ -128,6 +128,11 @@ class Vm:
     """True if the VM serves storage."""
 
     @property
+    def stays_down(self) -> bool:
+        """True if the VM does not restart on another host: a storage appliance, or HA restart is disabled."""
+        return self.appliance or (self.facts is not None and self.facts.restart_priority == "disabled")
+
+    @property
     def subject(self) -> Subject:
         """The VM as the subject of findings."""
         host = ("host", self.host.name) if self.host else ()

@@ -252,6 +252,17 @@ def test_failover_does_not_depend_on_guesses() -> None:
             "warning",
             "20 VMs of Cluster production are configured with",
         ),
+        # VMs without restart stay down, and keep the memory of the other hosts
+        (
+            {
+                **{f"vms.production-{n}-vm1.restart_priority": "disabled" for n in range(1, HOSTS + 1)},
+                **{f"vms.production-{n}-vm1.memory": "100 GiB" for n in range(1, HOSTS + 1)},
+                **{f"vms.production-{n}-vm2.memory": "60 GiB" for n in range(1, HOSTS + 1)},
+            },
+            "memory 28 GiB short, 104 % of N-1",
+            "warning",
+            "20 VMs of Cluster production are configured with",
+        ),
         # what the hypervisor takes is not there for VMs
         (
             {"hosts.production-*.hypervisor_memory": "130 GiB", **UNUSED},
@@ -290,9 +301,10 @@ def test_what_binds_when_a_host_fails(change: dict[str, Any], figure: str, sever
     [
         {f"hosts.production-{n}": None for n in (2, 3, 4)} | {f"vms.production-{n}-vm*": None for n in (2, 3, 4)},
         {"vms.production-*.storage_appliance": True},
+        {"vms.production-*.restart_priority": "disabled"},
         {"clusters.production.ha.failures": 4},
     ],
-    ids=["a single host", "appliances stay with their host", "more failures than hosts"],
+    ids=["a single host", "appliances stay with their host", "so do VMs without restart", "more failures than hosts"],
 )
 def test_failover_is_not_judged(change: dict[str, Any]) -> None:
     assert not [each for each in look({**LOST, **change}, ONE).findings if "failover" in each.code]

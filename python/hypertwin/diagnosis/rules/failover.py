@@ -44,11 +44,11 @@ class Left:
     gone: Sequence[Host]
     hosts: Sequence[Host]
     rooms: Mapping[str, float]
-    """Memory for VMs on every host in bytes, by host name, without hypervisor memory and appliances."""
-    appliances: float
-    """Memory of storage appliances on the remaining hosts, in bytes."""
+    """Memory for VMs that restart, on every host in bytes, by host name, without hypervisor memory."""
+    staying: float
+    """Memory of VMs on the remaining hosts that do not restart elsewhere, in bytes."""
     vms: Sequence[Vm]
-    """VMs that must restart: all except storage appliances, which stay down with their host."""
+    """VMs that must restart: all except storage appliances and those without HA restart, which stay down."""
     standing: Mapping[str, Standing]
     """Every host, by name, for packing."""
     failure: Failure
@@ -73,17 +73,17 @@ class Left:
 
     @property
     def configured(self) -> float:
-        """Memory configured for VMs in bytes, including appliances on the remaining hosts."""
-        return sum(vm.memory_bytes or 0 for vm in self.vms) + self.appliances
+        """Memory configured for VMs in bytes, including those on the remaining hosts that do not restart elsewhere."""
+        return sum(vm.memory_bytes or 0 for vm in self.vms) + self.staying
 
 
 def without(case: Case, cluster: Cluster, hosts: Sequence[Host], failures: int) -> Left:
     """Return a cluster without its largest hosts by memory."""
-    appliances = [vm for vm in cluster.vms if vm.appliance]
-    vms = [vm for vm in cluster.vms if not vm.appliance]
-    anywhere = sum(vm.memory_bytes or 0 for vm in appliances if vm.host is None) / len(hosts)
+    staying = [vm for vm in cluster.vms if vm.stays_down]
+    vms = [vm for vm in cluster.vms if not vm.stays_down]
+    anywhere = sum(vm.memory_bytes or 0 for vm in staying if vm.host is None) / len(hosts)
     taken = dict.fromkeys((host.name for host in hosts), anywhere)
-    for vm in appliances:
+    for vm in staying:
         if vm.host and vm.host.name in taken:
             taken[vm.host.name] += vm.memory_bytes or 0
     own = _own(case, cluster)
@@ -200,7 +200,7 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
     alone = _never(left)
     if not beyond and not _is_stuck_anyhow(left):
         return None
-    beside = left.configured - left.appliances - left.room
+    beside = left.configured - left.staying - left.room
     short = left.configured - left.memory
     lacks = f"{size(short)} short, " if short > 0 else ""
     if short <= 0 < beside:
@@ -212,7 +212,7 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
         figure += f"; {left.failure.unplaced[0].name} cannot restart"
     gone = some([host.name for host in left.gone], MOST_NAMES)
     hosts = f"{count(len(left.hosts), 'host')} {'have' if len(left.hosts) > 1 else 'has'}"
-    own = left.memory - left.room - left.appliances
+    own = left.memory - left.room - left.staying
     of = f", of which {size(own)} is for their hypervisors" if own else ""
     critical = bool(alone) or any(measure.band is CONSUMED for measure in beyond)
     told = [
@@ -250,14 +250,14 @@ def _binding(beyond: Sequence[Measure], left: Left, consumed: float | None, used
         parts.append(
             f"today's consumed memory is {ready.percent(consumed)} of {left.word} and fits while it does not grow"
         )
-    if not bands and left.configured - left.appliances <= left.room:
+    if not bands and left.configured - left.staying <= left.room:
         parts.append("The total memory is enough, but no single host has enough")
     told = "; ".join(parts)
     return f"{told[0].upper()}{told[1:]}." if told else ""
 
 
 def _consumed(left: Left) -> tuple[float | None, bool]:
-    """Return the memory consumed by VMs, hypervisors and appliances, in per cent of the remaining hosts.
+    """Return the memory consumed by VMs and hypervisors, in per cent of the remaining hosts.
 
     The second result is true if all VMs were measured.
     """
@@ -320,7 +320,7 @@ def _more(left: Left, cluster: Cluster) -> str:
     """
     like = left.gone[0]
     new = replace(left.standing[like.name], guests=())
-    short = left.configured - left.appliances - left.room
+    short = left.configured - left.staying - left.room
     by_sum = max(1, math.ceil(short / new.room)) if new.room > 0 else MOST_MORE + 1
     for more in range(by_sum, MOST_MORE + 1):
         hosts = [*left.standing.values(), *(replace(new, name=f"{new.name} again {place}") for place in range(more))]
