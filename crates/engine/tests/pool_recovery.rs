@@ -410,6 +410,66 @@ fn a_rebuild_takes_as_long_as_its_beginning_says() {
     assert!((early_s / all_s - 1.0).abs() < 0.15, "{early_s} s, and {all_s}");
 }
 
+/// Of two copies, what is left of one and the other's replacement: neither is given up for less.
+#[test]
+fn a_copy_that_comes_back_saves_data_and_one_that_is_stale_loses_none() {
+    let end = |failures: Value, read_pct: u32| {
+        let text = base(
+            "ceph",
+            5,
+            json!({
+                "run": {"duration": "20 s"},
+                "storage": {"pool": {
+                    "redundancy": "replicas-2", "rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"},
+                }},
+                "workloads": {"w": {"read_pct": read_pct, "random_pct": 100}},
+                "failures": failures,
+            }),
+        );
+        end_of(&text).0.pools[0].report.clone()
+    };
+    // nothing is written while the first is away, and all others that have a copy fail before it is copied elsewhere
+    let others = ["node-2", "node-3", "node-4", "node-5"];
+    let current = end(
+        json!([
+            {"at": "1 s", "fails": ["node-1"], "returns": "4 s"},
+            {"at": "1520 ms", "fails": others, "returns": "8 s", "empty": true},
+        ]),
+        100,
+    );
+    let part = current.lost_gib;
+    assert!(part > 0.3 && part < 0.75, "{part} GiB: what node-1 has is there");
+    // replacements are away for a moment when the first comes back with less, and come back
+    let stale = end(
+        json!([
+            {"at": "1 s", "fails": ["node-1"], "returns": "8 s"},
+            {"at": "7900 ms", "fails": others, "returns": "8500 ms"},
+        ]),
+        0,
+    );
+    assert_eq!((stale.lost_gib, stale.degraded_pct), (0.0, 0.0));
+    assert_eq!(stale.suspended_ios, 0.0);
+}
+
+/// Where a copy and its witness are away, the pool does not appoint another witness, however long that lasts.
+#[test]
+fn objects_of_vsan_without_votes_wait_for_their_hosts() {
+    let text = base(
+        "vsan",
+        4,
+        json!({
+            "storage": {"pool": {
+                "redundancy": "raid-1", "rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"},
+            }},
+            "failures": [{"at": "1 s", "fails": ["node-1", "node-2"]}],
+        }),
+    );
+    let report = end_of(&text).0.pools[0].report.clone();
+    assert!(report.suspended_ios > 0.0, "{report:?}");
+    // those that have votes have no host to go to
+    assert!(report.rebuilt_gib == 0.0, "{report:?}");
+}
+
 #[test]
 fn what_is_overwritten_is_missed_once() {
     for kind in ["mirrored-mesh", "ceph"] {

@@ -248,31 +248,30 @@ fn disk(drive: Drive<'_>, used_pct: Option<f64>, random_write: Option<Bandwidth>
 /// What is stored by each policy that some VM names, by name, after what is stored by none; and how much of that VMs
 /// write to.
 fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'s str>, u64, u64)> {
-    let mut stored: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    let mut stored: BTreeMap<Option<&str>, [u64; 2]> = BTreeMap::new();
     for vm in site.vms {
+        let writes = vm.workload.read_pct < 100.0 || vm.workload.copies();
         for end in vm.spec.ends(vm.workload).filter(|end| end.is_pool(name)) {
             for (policy, vdisks) in vm.spec.policies_of(end, vm.workload) {
                 let bytes = vm.workload.working_set.bytes().saturating_mul(vdisks.into());
-                let sum = stored.entry(policy).or_default();
+                let [sum, written] = stored.entry(policy).or_default();
                 *sum = sum.saturating_add(bytes);
+                *written = written.saturating_add(if writes { bytes } else { 0 });
             }
         }
     }
     if stored.is_empty() {
-        stored.insert(None, 0);
+        stored.insert(None, [0, 0]);
     }
-    let sum: u128 = stored.values().map(|&bytes| u128::from(bytes)).sum();
-    let written: Vec<u64> = stored.values().copied().collect();
-    if let Some(all) = spec.stored {
-        let of_all = |bytes: u64| (u128::from(all.bytes()) * u128::from(bytes)).checked_div(sum);
-        let equal = all.bytes() / stored.len() as u64;
-        let shares = stored.values_mut();
-        shares.for_each(|bytes| *bytes = of_all(*bytes).map_or(equal, |share| share as u64));
-    }
-    let stored = stored.into_iter().zip(written);
-    stored
-        .map(|((policy, bytes), written)| (policy, bytes, written.min(bytes)))
-        .collect()
+    let sum: u128 = stored.values().map(|&[bytes, _]| u128::from(bytes)).sum();
+    let equal = spec.stored.map_or(0, |all| all.bytes() / stored.len() as u64);
+    let share = |(policy, [bytes, written]): (Option<&'s str>, [u64; 2])| {
+        let of_all = |all: Bytes| (u128::from(all.bytes()) * u128::from(bytes)).checked_div(sum);
+        let of_all = |all: Bytes| of_all(all).map_or(equal, |share| share as u64);
+        let kept = spec.stored.map_or(bytes, of_all);
+        (policy, kept, written.min(kept))
+    };
+    stored.into_iter().map(share).collect()
 }
 
 /// Deals the groups of what is stored by each policy to `devices`, which are numbered node after node. Policies share

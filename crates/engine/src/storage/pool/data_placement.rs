@@ -3,10 +3,11 @@
 //! Data that are kept in another way have groups of their own: a [`Layout`] for each policy. Groups and members are
 //! numbered through all layouts.
 
+use crate::ordered::set_of;
 use hypertwin_cluster::{Redundancy, StoragePool};
 use hypertwin_models::storage::product::product;
 use hypertwin_models::storage::stripe::Code;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A copy or fragment of a placement group as an observer sees it.
@@ -131,6 +132,8 @@ pub struct DataPlacement {
     presence: Vec<Presence>,
     /// Members that were replaced while their device was away: what they lack there, if that comes back.
     pub left: BTreeMap<usize, Move>,
+    /// Groups without votes when the pool began to do without a device: their witnesses do not go elsewhere.
+    stuck: BTreeSet<usize>,
     /// Per device: its capacity in bytes.
     pub capacities: Vec<f64>,
 }
@@ -158,8 +161,9 @@ pub enum Presence {
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
     pub device: u32,
-    /// Bytes that are not there yet.
+    /// Bytes that are not there yet, and bytes among which these are.
     pub due: u64,
+    pub of: u64,
 }
 
 /// A member that lacks nothing.
@@ -168,6 +172,12 @@ const WHOLE: Member = Member {
     due: 0,
     is_new: false,
 };
+
+/// Bytes of a write to any of `of` bytes that are not among the `due` of them already.
+fn not_due(bytes: u64, due: u64, of: u64) -> u64 {
+    let rest = of.saturating_sub(due);
+    ((bytes as f64 * rest as f64 / of.max(1) as f64).ceil() as u64).min(rest)
+}
 
 /// Something to copy, by the number of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,6 +202,7 @@ impl DataPlacement {
         Self {
             presence: vec![Presence::Up; domains],
             left: BTreeMap::new(),
+            stuck: BTreeSet::new(),
             layouts: Vec::new(),
             devices: Vec::new(),
             members: Vec::new(),
@@ -281,14 +292,26 @@ impl DataPlacement {
         self.devices[member]
     }
 
+    /// Bytes of a member among which are those that it lacks: all, or only what is written to if it missed writes.
+    fn spread(&self, member: usize) -> u64 {
+        let layout = self.layout_of_member(member);
+        match self.members[member].is_new {
+            true => layout.member_bytes,
+            false => layout.written_bytes,
+        }
+    }
+
     /// Moves a member to another device, where it lacks everything. Should the first that it was on come back, it may
     /// return there.
-    pub fn move_to(&mut self, member: usize, device: u32) {
+    pub fn move_to(&mut self, member: usize, device: u32, may_return: bool) {
         let before = Move {
             device: self.devices[member],
             due: self.members[member].due,
+            of: self.spread(member),
         };
-        self.left.entry(member).or_insert(before);
+        if may_return {
+            self.left.entry(member).or_insert(before);
+        }
         self.devices[member] = device;
         self.members[member] = Member {
             is_up: true,
@@ -360,8 +383,7 @@ impl DataPlacement {
         let Some(to) = self.moves.get_mut(&member) else {
             return 0;
         };
-        let copied = most - to.due;
-        let again = (bytes.min(copied) as f64 * (copied as f64 / most as f64)) as u64;
+        let again = not_due(bytes, to.due, to.of).min(most - to.due);
         to.due += again;
         again
     }
@@ -408,26 +430,35 @@ impl DataPlacement {
         layout.witnesses == 0 || up >= layout.width + layout.witnesses
     }
 
+    /// Finds the groups that have no votes, before the pool does without more devices.
+    pub fn find_stuck(&mut self) {
+        let has_witnesses = |group: &usize| self.layout_of(*group).witnesses > 0;
+        let groups = (0..self.groups()).filter(has_witnesses);
+        self.stuck = set_of(groups.filter(|&group| !self.has_votes(group)));
+    }
+
     /// Whether whole members of a group and its witnesses have more than half of all votes. Its witnesses are in other
-    /// failure domains than its members, and not in those that the pool does without.
-    fn has_votes(&self, group: usize) -> bool {
+    /// failure domains than its members, and not in those that the pool does without, unless it had no votes then.
+    pub fn has_votes(&self, group: usize) -> bool {
         let layout = self.layout_of(group);
-        if layout.witnesses == 0 {
+        let (whole, all) = (self.whole(group), layout.width + layout.witnesses);
+        if layout.witnesses == 0 || 2 * whole > all {
             return true;
         }
         let taken: Vec<u32> = self
             .members_of(group)
             .map(|member| self.domain_of[self.device(member) as usize])
             .collect();
+        let is_stuck = self.stuck.contains(&group);
         let count = self.presence.len();
-        let free = (0..count)
-            .map(|step| (group + step) % count)
-            .filter(|&domain| self.presence[domain] != Presence::Out && !taken.contains(&(domain as u32)));
+        let free = (0..count).map(|step| (group + step) % count).filter(|&domain| {
+            (is_stuck || self.presence[domain] != Presence::Out) && !taken.contains(&(domain as u32))
+        });
         let witnesses = free.take(layout.witnesses);
         let up = witnesses
             .filter(|&domain| self.presence[domain] == Presence::Up)
             .count();
-        2 * (self.whole(group) + up) > layout.width + layout.witnesses
+        2 * (whole + up) > all
     }
 
     /// Whether a group has `enough` whole members and votes.
@@ -507,21 +538,15 @@ impl DataPlacement {
         if self.degraded == 0 && self.left.is_empty() {
             return None;
         }
-        let layout = self.layout_of(group);
-        let (index, most) = (layout.first_of(group) + position, layout.written_bytes.max(1));
-        let new = |due: u64| {
-            let rest = most.saturating_sub(due);
-            ((bytes as f64 * rest as f64 / most as f64).ceil() as u64).min(rest)
-        };
+        let index = self.layout_of(group).first_of(group) + position;
         if let Some(left) = self.left.get_mut(&index) {
-            left.due += new(left.due);
+            left.due += not_due(bytes, left.due, left.of);
         }
-        let member = &mut self.members[index];
-        if member.is_up {
+        if self.members[index].is_up {
             return None;
         }
-        let missed = new(member.due);
-        member.due += missed;
+        let missed = not_due(bytes, self.members[index].due, self.spread(index));
+        self.members[index].due += missed;
         Some(missed)
     }
 

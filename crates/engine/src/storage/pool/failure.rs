@@ -86,48 +86,56 @@ impl Pool {
         went
     }
 
-    /// Devices that came back after the pool did without them are in it again. Some products give them groups, as they
-    /// do to those that join.
+    /// Devices that came back after the pool did without them are in it again. Members that they had go back. Some
+    /// products give them groups instead of others, as they do to those that join.
     fn welcome(&mut self) {
-        let (mut awaits, mut returned) = (false, Vec::new());
+        let mut awaits = false;
+        let mut returned: Vec<usize> = Vec::new();
         for (device, state) in self.devices.states.iter_mut().enumerate() {
             if !state.is_available {
                 continue;
             }
             let was_out = std::mem::take(&mut state.is_out);
-            awaits |= std::mem::take(&mut state.awaits_groups) || was_out && self.product.refills_returned;
-            returned.extend(was_out.then_some(device as u32));
+            awaits |= std::mem::take(&mut state.awaits_groups);
+            returned.extend((was_out && self.product.refills_returned).then_some(device));
         }
-        if !returned.is_empty() {
-            self.take_back(&returned);
-        }
-        if awaits {
-            // what is on its way goes on to where it was to go, and may move on from there
-            self.rebalances_again = !self.data.moves.is_empty();
+        // what is on its way goes on to where it was to go, and may move on from there
+        let is_moving = !self.data.moves.is_empty();
+        self.take_back();
+        if awaits || returned.iter().any(|&device| self.has_few(device)) {
+            self.rebalances_again = is_moving;
             self.rebalance();
         }
     }
 
-    /// Members that were replaced while these devices were away go back to what they have there. Some products move
+    /// Members that were replaced while their devices were away go back to what they have there. Some products move
     /// those home that were copied elsewhere in the meantime; with others they stay, and what is not yet copied goes
-    /// back if that is less to copy.
-    fn take_back(&mut self, returned: &[u32]) {
-        let places = self.data.left.iter();
-        let back = places.filter(|(_, left)| returned.contains(&left.device));
-        let back: Vec<(usize, Move)> = back.map(|(&member, &left)| (member, left)).collect();
+    /// back if that is less to copy. What cannot be brought up to date yet waits.
+    fn take_back(&mut self) {
+        let there = |left: &Move| {
+            let state = &self.devices.states[left.device as usize];
+            state.is_available && !state.is_out
+        };
+        let back: Vec<(usize, Move)> = (self.data.left.iter())
+            .filter(|(_, left)| there(left))
+            .map(|(&member, &left)| (member, left))
+            .collect();
         for (member, left) in back {
+            let (now, group) = (self.data.members[member], self.data.group_of(member));
+            let is_current = now.is_whole() || left.due == 0 || self.data.spare(group) >= 0;
+            if self.data.moves.contains_key(&member) || !is_current {
+                continue;
+            }
             self.data.left.remove(&member);
-            let now = self.data.members[member];
-            let has_gone = self.data.is_lost(self.data.group_of(member)) || self.data.moves.contains_key(&member);
             let is_taken = self
                 .domains_beside(member)
                 .contains(&self.data.domain_of[left.device as usize]);
             let goes = self.product.refills_returned || !now.is_whole() && left.due < now.due;
-            if has_gone || is_taken || !goes {
+            let from = self.data.device(member);
+            if self.data.is_lost(group) || is_taken || !goes || from == left.device {
                 continue;
             }
             let (data, states) = (&mut self.data, &mut self.devices.states);
-            let from = data.device(member);
             self.count.due += left.due;
             states[left.device as usize].groups += 1;
             if now.is_whole() && left.due > 0 {
@@ -158,6 +166,11 @@ impl Pool {
 
     /// Finds groups of which too little is left or will come back.
     fn find_losses(&mut self, network: &Network) {
+        let is_gone = |device: u32| {
+            let host = self.nodes[self.devices.node_of(device)].host;
+            self.devices.states[device as usize].gone > 0 || network.state(host).is_gone
+        };
+        self.data.left.retain(|_, left| !is_gone(left.device));
         for group in 0..self.data.groups() {
             let members = self.data.of_group(group).iter().enumerate();
             let left = members.filter(|&(position, member)| {
@@ -165,8 +178,13 @@ impl Pool {
                 let is_gone = self.devices.states[device as usize].gone > 0;
                 member.due == 0 && !is_gone && !network.state(self.host_of(device)).is_gone
             });
+            // a member that was replaced may have all of it where it was
+            let returns = self.data.members_of(group).filter(|member| {
+                let place = self.data.left.get(member);
+                !self.data.members[*member].is_whole() && place.is_some_and(|left| left.due == 0)
+            });
             let layout = self.data.layout_of(group);
-            if left.count() < layout.needed && !self.data.is_lost(group) {
+            if left.count() + returns.count() < layout.needed && !self.data.is_lost(group) {
                 self.count.lost += layout.member_bytes * layout.needed as u64;
                 self.data.lose(group);
             }

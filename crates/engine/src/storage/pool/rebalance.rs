@@ -64,10 +64,20 @@ impl Pool {
             surplus[to as usize] += 1.0;
             poor.retain(|&device| surplus[device as usize] <= -0.5);
             let due = self.data.layout_of_member(member).member_bytes;
-            self.data.moves.insert(member, Move { device: to, due });
+            let of = due;
+            self.data.moves.insert(member, Move { device: to, due, of });
             self.devices.states[to as usize].groups += 1;
             self.count.due += due;
         }
+    }
+
+    /// Whether a device has clearly fewer groups than its part.
+    pub(super) fn has_few(&self, device: usize) -> bool {
+        let states = &self.devices.states;
+        let usable = (0..states.len()).filter(|&other| states[other].is_available && !states[other].is_out);
+        let all: f64 = usable.map(|other| self.data.capacities[other]).sum();
+        let part = self.data.members.len() as f64 * self.data.capacities[device] / all;
+        f64::from(states[device].groups) < 0.95 * part - 1.0
     }
 
     /// Failure domains that the other members of a group are in or go to.
@@ -90,6 +100,7 @@ impl Pool {
                 target.groups -= 1;
                 self.count.abandoned += to.due;
                 data.moves.remove(&member);
+                data.left.entry(member).or_insert(to);
             } else if is_replaced {
                 states[from as usize].groups -= 1;
                 self.count.abandoned += data.members[member].due;

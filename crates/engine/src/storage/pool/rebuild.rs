@@ -25,6 +25,7 @@ impl Pool {
                 Outcome::Pending
             };
         }
+        self.data.find_stuck();
         self.mark_out(&shared.network, clock.now);
         self.find_up();
         self.settle_moves();
@@ -32,7 +33,7 @@ impl Pool {
         let mut bytes = self.data.bytes_by_device();
         for member in 0..self.data.members.len() {
             if self.may_replace(member) {
-                self.replace(member, &mut load, &mut bytes);
+                self.replace(member, &mut load, &mut bytes, &shared.network);
             }
         }
         self.count_degraded(clock.now);
@@ -91,12 +92,17 @@ impl Pool {
     /// device is given up only then, as it may come back.
     pub(super) fn may_replace(&self, member: usize) -> bool {
         let (data, group) = (&self.data, self.data.group_of(member));
-        self.devices.states[data.device(member) as usize].is_out && !data.is_lost(group) && data.spare(group) >= 0
+        self.devices.states[data.device(member) as usize].is_out
+            && !data.is_lost(group)
+            && data.spare(group) >= 0
+            && data.has_votes(group)
     }
 
     /// Moves a member to another device, where it lacks everything; it stays where it is if there is none, or none with
     /// space.
-    fn replace(&mut self, member: usize, load: &mut [u32], bytes: &mut [u64]) {
+    fn replace(&mut self, member: usize, load: &mut [u32], bytes: &mut [u64], network: &Network) {
+        let old = self.data.device(member);
+        let is_gone = self.devices.states[old as usize].gone > 0 || network.state(self.host_of(old)).is_gone;
         let data = &mut self.data;
         let layout = data.layout_of_member(member);
         if !data.has_domains(layout) {
@@ -115,7 +121,6 @@ impl Pool {
         let Some(device) = replacement(&data.domain_of, &others, is_usable, filled, |n| stream.below(n)) else {
             return;
         };
-        let old = data.device(member);
         states[old as usize].groups -= 1;
         states[device as usize].groups += 1;
         load[old as usize] -= 1;
@@ -124,7 +129,7 @@ impl Pool {
         bytes[device as usize] += own;
         self.count.abandoned += data.members[member].due;
         self.count.due += own;
-        data.move_to(member, device);
+        data.move_to(member, device, !is_gone);
     }
 
     /// Schedules the next check for devices that have been away for the rebuild delay, no earlier than `from`.
