@@ -1,5 +1,5 @@
-//! Rebalancing: devices that join a pool, or come back to one of Ceph that did without them, get their part of the
-//! groups. A member serves where it is until all of it is where it goes.
+//! Rebalancing: devices that join a pool get their part of the groups, and those that come back empty to one of Ceph
+//! that did without them. A member serves where it is until all of it is where it goes.
 
 use super::data_placement::Move;
 use super::{Outcome, Pool};
