@@ -568,7 +568,12 @@ impl<'s> Checker<'s> {
             }
             degraded += usize::from(lacking > 0);
             self.worst = self.worst.max(i64::from(lacking) - i64::from(survives));
-            let gone = members.iter().filter(|member| self.outages.is_gone(now, member.device));
+            // a whole copy may come back where it was before
+            let has_none = |member: &&MemberView| {
+                let left = member.left.filter(|&device| !self.outages.is_gone(now, device));
+                left.is_none() && self.outages.is_gone(now, member.device)
+            };
+            let gone = members.iter().filter(has_none);
             if !at_change && gone.count() as u32 > survives {
                 self.dead.insert(group);
             }

@@ -27,6 +27,8 @@ pub struct MemberView {
     pub bytes: u64,
     /// The device that it goes to, and the bytes that are not there yet.
     pub moves: Option<(usize, u64)>,
+    /// The device that it was on before, if that is away and has all of it.
+    pub left: Option<usize>,
 }
 
 /// What is kept of some data, and in which groups.
@@ -601,6 +603,9 @@ impl DataPlacement {
                 due: self.members[index].due,
                 bytes: layout.member_bytes,
                 moves: self.moves.get(&index).map(|to| (to.device as usize, to.due)),
+                left: (self.left.get(&index))
+                    .filter(|left| left.due == 0)
+                    .map(|left| left.device as usize),
             })
         })
     }
