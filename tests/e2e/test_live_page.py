@@ -58,9 +58,15 @@ def written(commands, folder, name, text, *options):
     return page
 
 
+PATIENCE_MS = 120_000
+"""Time for a run in the browser on a computer that does much else."""
+
+
 def settled(tab):
     """Wait for the whole run."""
-    tab.locator(".status", has_text=re.compile(r"^Simulated \d+ replications of \d+ s\.$")).wait_for()
+    tab.locator(".status", has_text=re.compile(r"^Simulated \d+ replications of \d+ s\.$")).wait_for(
+        timeout=PATIENCE_MS
+    )
 
 
 def setting(tab, name):
