@@ -172,19 +172,14 @@ impl Pool {
         };
         self.data.left.retain(|_, left| !is_gone(left.device));
         for group in 0..self.data.groups() {
-            let members = self.data.of_group(group).iter().enumerate();
-            let left = members.filter(|&(position, member)| {
-                let device = self.data.device_at(group, position);
-                let is_gone = self.devices.states[device as usize].gone > 0;
-                member.due == 0 && !is_gone && !network.state(self.host_of(device)).is_gone
-            });
-            // a member that was replaced may have all of it where it was
-            let returns = self.data.members_of(group).filter(|member| {
-                let place = self.data.left.get(member);
-                !self.data.members[*member].is_whole() && place.is_some_and(|left| left.due == 0)
-            });
+            // whole where it is or was, and not gone for good
+            let is_left = |member: &usize| {
+                let here = self.data.members[*member].due == 0 && !is_gone(self.data.device(*member));
+                here || self.data.left.get(member).is_some_and(|left| left.due == 0)
+            };
+            let left = self.data.members_of(group).filter(is_left).count();
             let layout = self.data.layout_of(group);
-            if left.count() + returns.count() < layout.needed && !self.data.is_lost(group) {
+            if left < layout.needed && !self.data.is_lost(group) {
                 self.count.lost += layout.member_bytes * layout.needed as u64;
                 self.data.lose(group);
             }
