@@ -319,7 +319,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "two-kinds-of-threads": "A service with threads of a node and threads of each device.",
         "too-many-metadata-servers": "More metadata servers than nodes.",
         "fragment-over-chunk": "A fragment larger than the chunk that holds it.",
-        "wrong-kind": "A key that this kind of pool does not have.",
+        "wrong-kind": "A key, or a value of one, that this kind of pool does not have.",
         "no-pool": "A storage policy of a VM without a pool.",
         "two-policies": "Both one policy for all virtual disks of a VM, and policies of each.",
         "too-many-policies": "More policies than the VM has virtual disks.",

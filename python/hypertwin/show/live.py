@@ -100,8 +100,9 @@ def _controls(section: str, scenario: Scenario) -> Iterator[Control]:
 def _redundancies(scenario: Scenario) -> list[str]:
     """Return the redundancies in use, and usual ones."""
     used = [pool.redundancy.scheme for pool in scenario.inventory.pools]
-    kinds = {pool["kind"] for pool in scenario.data.get("storage", {}).values()}
-    usual = ["raid-1", "raid-5", "raid-6"] if kinds == {"vsan"} else ["replicas-2", "replicas-3", "ec-2+1", "ec-4+2"]
+    pools = scenario.data.get("storage", {}).values()
+    is_osa = all(pool["kind"] == "vsan" and pool.get("vsan", {}).get("architecture") != "esa" for pool in pools)
+    usual = ["raid-1", "raid-5", "raid-6"] if is_osa else ["replicas-2", "replicas-3", "ec-2+1", "ec-4+2"]
     return list(dict.fromkeys([*used, *usual]))
 
 

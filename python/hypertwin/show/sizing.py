@@ -73,6 +73,7 @@ def layout_view(found: AdvisedLayout) -> v.View:
     advice, warnings, vpds = found["advice"], found["warnings"], found["vpds"]
     total, remote = found["memory_bytes"], sum(each["remote_bytes"] for each in found["clients"])
     local = v.percent(100 * (total - remote) / total if total else 100.0)
+    moves = found["settled_homes"] != found["homes"]
     sees = f"The guest sees {'one node' if len(vpds) == 1 else f'{len(vpds)} nodes of {_sizes(vpds)} vCPUs'}"
     wrong = f" {count(len(warnings), 'warning')}." if warnings else ""
     title = f"{found['vcpus']} vCPUs on {found['hypervisor']}"
@@ -99,8 +100,12 @@ def layout_view(found: AdvisedLayout) -> v.View:
         "title": f"NUMA of {title}",
         "answer": {
             "tone": "warn" if warnings or found["collapsed"] else "good",
-            "text": f"{sees}; {local} of its memory is local.{wrong}",
-            "more": [f"Advice: {advice['text']}", *(f"{each['code']}: {each['text']}" for each in warnings)],
+            "text": f"{sees}; {local} of its memory is local{' at power-on' if moves else ''}.{wrong}",
+            "more": [
+                *([f"When the rebalancer has moved vCPUs, {_left_behind(found)}"] if moves else []),
+                f"Advice: {advice['text']}",
+                *(f"{each['code']}: {each['text']}" for each in warnings),
+            ],
         },
         "promises": [
             {"text": "The layout has no warnings", "met": not warnings},
@@ -124,6 +129,13 @@ def layout_view(found: AdvisedLayout) -> v.View:
         ],
         "assumptions": [],
     }
+
+
+def _left_behind(layout: Layout) -> str:
+    """Return the end of a sentence: the share of local memory after the rebalancer has settled, before pages move."""
+    parts = zip(layout["settled_homes"], layout["clients"], strict=True)
+    local = sum(part["bytes"] for home, each in parts for part in each["memory"] if part["node"] == home)
+    return f"{v.percent(100 * local / layout['memory_bytes'])} of the memory is local until pages follow."
 
 
 def _drawing(caption: str, layout: Layout) -> list[v.Drawing]:

@@ -83,6 +83,20 @@ def test_a_mistake_that_a_preset_brings_names_it() -> None:
     assert "preset" not in caught.value.mistakes[0].hint  # what is written there is not the preset's
 
 
+def test_raid_5_of_one_architecture_of_vsan_is_not_that_of_the_other() -> None:
+    own: dict[str, Any] = {"kind": "vsan", "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"}}
+    osa = {**own, "vsan": {"architecture": "osa"}, "flash": {"kind": "nvme", "per_node": 1, "capacity": "400 GB"}}
+    assert loaded({**osa, "redundancy": "raid-5"})["redundancy"] == "ec-3+1"
+    loaded({**own, "redundancy": "ec-4+1", "policies": {"small": {"redundancy": "ec-2+1"}}})
+    policy = own | {"policies": {"p": {"redundancy": "raid-5"}}}
+    for said, path in ((own | {"redundancy": "raid-5"}, ""), (policy, "policies.p.")):
+        with pytest.raises(ScenarioError) as caught:
+            loaded(said)
+        (mistake,) = caught.value.mistakes
+        assert (mistake.code, mistake.path) == ("wrong-kind", f"storage.pool.{path}redundancy")
+        assert mistake.allowed == "ec-2+1 or ec-4+1 for RAID-5 of ESA"
+
+
 def test_an_unknown_preset_is_one_mistake_and_the_rest_is_checked() -> None:
     with pytest.raises(ScenarioError) as caught:
         loaded({"preset": "Ceph-3x-NVM", "vsan": {"architecture": "esa"}})  # Ceph's stand-in has no such key

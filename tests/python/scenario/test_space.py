@@ -16,6 +16,9 @@ from hypertwin.show import room as report
 TB = 1e12 / 2**30
 """A terabyte in GiB."""
 
+OSA = {"vsan": {"architecture": "osa"}, "flash": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"}}
+"""A pool of vSAN whose RAID-5 is 3+1."""
+
 
 def room(pool: dict[str, Any], hosts: int = 4, **more: Any) -> Space:
     """The room of a pool of hosts with ten disks of 1 TB; of `vms` with a disk of 1 TB each, by policy."""
@@ -113,7 +116,7 @@ def test_a_copy_is_stored_at_both_ends(copies: dict[str, str], ends: int) -> Non
 
 def test_each_policy_counts_with_its_own_overhead() -> None:
     policies = {"raid-5": {"redundancy": "raid-5"}, "none": {"redundancy": "replicas-1"}}
-    found = room({"kind": "vsan", "policies": policies}, hosts=5, vms={None: 2, "raid-5": 3})
+    found = room({"kind": "vsan", **OSA, "policies": policies}, hosts=5, vms={None: 2, "raid-5": 3})
     own, none, raid = found["policies"]
     assert [each["name"] for each in (own, none, raid)] == [space.OWN, "none", "raid-5"]
     assert (own["stored_gib"], raid["stored_gib"]) == (pytest.approx(2 * TB), pytest.approx(3 * TB))
@@ -121,18 +124,18 @@ def test_each_policy_counts_with_its_own_overhead() -> None:
     assert found["used_pct"] == pytest.approx(100 * raw / 50)
     free = 0.9 * 40 - raw
     assert [each["free_gib"] / TB for each in (own, none, raid)] == pytest.approx([free / 2, free, free * 3 / 4])
-    stored = room({"kind": "vsan", "policies": policies, "stored": "10 TB"}, hosts=5, vms={None: 2, "raid-5": 3})
+    stored = room({"kind": "vsan", **OSA, "policies": policies, "stored": "10 TB"}, hosts=5, vms={None: 2, "raid-5": 3})
     assert [each["stored_gib"] / TB for each in stored["policies"]] == pytest.approx([4, 0, 6])
 
 
 def test_virtual_disks_of_one_vm_count_with_the_policies_that_are_dealt_to_them() -> None:
     policies = {"raid-1": {"redundancy": "raid-1"}, "raid-5": {"redundancy": "raid-5"}}
     dealt = {"vdisks": 3, "vdisk_policies": ["raid-1", "raid-5"]}
-    found = room({"kind": "vsan", "policies": policies}, vms={"": 2}, machine=dealt)
+    found = room({"kind": "vsan", **OSA, "policies": policies}, vms={"": 2}, machine=dealt)
     assert [each["stored_gib"] / TB for each in found["policies"]] == pytest.approx([0, 4, 2])
     assert found["used_pct"] == pytest.approx(100 * (4 * 2 + 2 * 4 / 3) / 40)
     # what a copy writes to a named pool has no policy
-    copied = room({"kind": "vsan", "policies": policies}, vms={"": 2}, machine=dealt, copies={"write_to": "pool"})
+    copied = room({"kind": "vsan", **OSA, "policies": policies}, vms={"": 2}, machine=dealt, copies={"write_to": "pool"})
     assert [each["stored_gib"] / TB for each in copied["policies"]] == pytest.approx([6, 4, 2])
 
 

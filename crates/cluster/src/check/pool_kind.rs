@@ -29,6 +29,12 @@ pub(super) fn keys(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
+/// RAID-5 of vSAN OSA, of which `raid-5` is the short form.
+const RAID_5_OF_OSA: Redundancy = Redundancy::Erasure { data: 3, parity: 1 };
+/// RAID-5 of ESA, whose width depends on the size of the cluster (VMware, "Adaptive RAID-5", 2022).
+const RAID_5_OF_ESA: &str = "ec-2+1 or ec-4+1 for RAID-5 of ESA";
+const NO_RAID_5_OF_OSA: &str = "ESA uses ec-2+1 on three to five hosts and ec-4+1 from six";
+
 /// A key that does not suit the kind, its value, the allowed values, and a hint.
 type Foreign = (&'static str, String, &'static str, &'static str);
 
@@ -106,13 +112,20 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
     }
     if is_vsan {
         let has_cache = pool.flash.is_some();
-        let is_osa = pool.vsan().architecture == VsanArchitecture::Osa;
+        let is_osa = !is_esa(pool);
         add(
             has_cache && !is_osa,
             "flash",
             set("with architecture: esa"),
             "none: ESA has no cache devices",
             "set vsan.architecture to osa, or put its devices under devices and more_devices",
+        );
+        add(
+            !is_osa && pool.redundancy == Some(RAID_5_OF_OSA),
+            "redundancy",
+            format!("{RAID_5_OF_OSA} with architecture: esa"),
+            RAID_5_OF_ESA,
+            NO_RAID_5_OF_OSA,
         );
         add(
             !has_cache && is_osa,
@@ -123,6 +136,10 @@ fn foreign(pool: &StoragePool) -> Vec<Foreign> {
         );
     }
     found
+}
+
+fn is_esa(pool: &StoragePool) -> bool {
+    pool.kind.facts().takes_vsan && pool.vsan().architecture == VsanArchitecture::Esa
 }
 
 /// Checks that policies fit their pool.
@@ -146,6 +163,15 @@ pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
                         spec.redundancy,
                         pool.nodes.written()[0]
                     ),
+                ));
+            }
+            if spec.redundancy == RAID_5_OF_OSA && is_esa(pool) && sections.clean(&path("redundancy")) {
+                found.push(Issue::new(
+                    path("redundancy"),
+                    "wrong-kind",
+                    format!("{} with architecture: esa", spec.redundancy),
+                    RAID_5_OF_ESA.to_owned(),
+                    NO_RAID_5_OF_OSA.to_owned(),
                 ));
             }
             let fragment = pool.fragment(Some(policy));
