@@ -451,7 +451,7 @@ def test_sizes_and_layouts_show_the_drawing_what_to_paste_and_what_is_wrong():
     assert "is local." in wrong["answer"]["text"]
     moved = sizing.layout_view(layout | {"settled_homes": [0, 0], "collapsed": True})["answer"]
     assert "100% of its memory is local at power-on." in moved["text"]
-    assert moved["more"][0] == "When the rebalancer has moved vCPUs, 50.0% of the memory is local until pages follow."
+    assert moved["more"][0] == "When the rebalancer has moved vCPUs, 50% of the memory is local until pages follow."
 
 
 def test_comparisons_begin_with_changes_beyond_their_intervals_and_show_what_is_missing():
