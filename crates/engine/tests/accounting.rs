@@ -3,7 +3,7 @@
 use crate::support;
 
 use hypertwin_sharing::{Claim, proportional_share};
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{host, hungry, report, scenario, vm};
 
 #[test]
@@ -586,6 +586,125 @@ fn load_steps_change_the_load_over_time() {
     let vm = &report.vms["v"];
     assert!((vm.guest_cpu_pct - 35.0 / 3.0).abs() < 0.1, "{vm:?}");
     assert!((vm.guest_cpu_peak_pct - 20.0).abs() < 1e-3, "{vm:?}");
+}
+
+/// Those who come at a rate that rises or pauses come as often as it says, in whatever part of a gap that is.
+#[test]
+fn arrivals_follow_the_load_whatever_gap_is_under_way() {
+    let work = |rate: &str, cv: f64| json!({"arrivals": {"open": {"rate": rate, "cv": cv}}, "cpu": {"mean": "1 ms"}});
+    let steps = |steps: Value| json!({"count": 60, "load_steps": steps});
+    let step = |at: u32, factor: f64| json!({"at": format!("{at} s"), "factor": factor});
+    let pauses: Vec<Value> = (1..8)
+        .flat_map(|pause| [step(100 * pause, 0.0), step(100 * pause + 1, 1.0)])
+        .collect();
+    let rises = vec![step(0, 0.02), step(400, 2.0)];
+    let vms = json!({
+        "even": vm(1, "even", steps(json!(pauses))), "random": vm(1, "random", steps(json!(pauses))),
+        "night": vm(1, "random", steps(json!(rises))), "clock": vm(1, "even", steps(json!(rises))),
+    });
+    let mut large = host("esxi-7.0", 2, 32, 1);
+    large["memory_per_node"] = json!("1 TiB");
+    let workloads = json!({"even": work("0.2 /s", 0.0), "random": work("0.2 /s", 1.0)});
+    let report = report(&scenario(large, vms, workloads, "800 s", "0 s"), 1);
+    for (name, seconds, margin) in [
+        ("even", 793.0, 0.01),
+        ("random", 793.0, 0.05),
+        ("night", 8.0 + 800.0, 0.05),
+        ("clock", 8.0 + 800.0, 0.01),
+    ] {
+        let expected = 60.0 * 0.2 * seconds / 800.0;
+        let per_s = report.groups[name].throughput_per_s;
+        assert!((per_s / expected - 1.0).abs() < margin, "{name}: {per_s} of {expected}");
+    }
+}
+
+/// VMs that do the same at the same pace do not do it at the same time, nor do sessions that come together.
+#[test]
+fn paces_of_one_workload_have_phases_of_their_own() {
+    let polls = json!({"arrivals": {"open": {"rate": "2 /s", "cv": 0}}, "cpu": {"mean": "20 ms", "cv": 0}});
+    let think = json!({"mean": "30 s", "cv": 0});
+    let rounds = json!({
+        "arrivals": {"closed": {"population": 400, "think": think}}, "cpu": {"mean": "20 ms", "cv": 0},
+    });
+    let grows = json!({"load_steps": [{"at": "0 s", "factor": 0.1}, {"at": "60 s", "factor": 1}]});
+    let vms = json!({"polls": vm(1, "polls", json!({"count": 32})), "rounds": vm(2, "rounds", grows)});
+    let workloads = json!({"polls": polls, "rounds": rounds});
+    let report = report(&scenario(host("esxi-7.0", 2, 6, 1), vms, workloads, "180 s", "0 s"), 1);
+    for (name, most_ms) in [("polls", 22.0), ("rounds", 26.0)] {
+        let vm = &report.groups[name];
+        let mean_ms = vm.response_ms.mean.unwrap();
+        assert!((20.0..most_ms).contains(&mean_ms) && vm.ready_pct < 1.0, "{name}: {vm:?}");
+    }
+}
+
+/// Worlds that wait for some CPUs only, and worlds that wait for any, take turns on them by one virtual time.
+#[test]
+fn a_pinned_vm_has_its_share_beside_vms_that_run_anywhere() {
+    let even = |population: u32| {
+        json!({"arrivals": {"closed": {"population": population}}, "cpu": {"mean": "10 ms", "cv": 0}})
+    };
+    let open = json!({"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    for version in ["esxi-6.0", "esxi-7.0"] {
+        let mut machine = host(version, 1, 4, 1);
+        machine.as_object_mut().unwrap().remove("overhead");
+        let vms = json!({"pinned": vm(2, "w", json!({"affinity": "0-1"})), "free": vm(4, "w", json!({}))});
+        let one = report(&scenario(machine, vms, json!({"w": even(60)}), "40 s", "10 s"), 1);
+        for name in ["pinned", "free"] {
+            let run_pct = one.vms[name].run_pct;
+            assert!((run_pct - 200.0 / 3.0).abs() < 2.0, "{version}, {name}: {run_pct}");
+        }
+        let mut machine = host(version, 2, 4, 1);
+        machine.as_object_mut().unwrap().remove("overhead");
+        let vms = json!({
+            "across": vm(4, "w", json!({"affinity": "2-5"})), "a": vm(4, "w", json!({})), "b": vm(3, "w", json!({})),
+            "c": vm(2, "w", json!({})), "web": vm(2, "web", json!({"affinity": "3-4"})),
+        });
+        let two = report(&scenario(machine, vms, json!({"w": even(60), "web": open}), "40 s", "10 s"), 1);
+        for name in ["across", "a", "b", "c"] {
+            let run_pct = two.vms[name].run_pct;
+            assert!((run_pct - 100.0 * 7.5 / 13.0).abs() < 2.0, "{version}, {name}: {run_pct}");
+        }
+        let web_ms = two.vms["web"].response_ms.mean.unwrap();
+        assert!(web_ms < 12.0, "{version}: {web_ms} ms");
+    }
+}
+
+/// What a VM gets because of its reservation costs the turns of no other, whatever the shares.
+#[test]
+fn a_reservation_of_one_starves_no_other() {
+    let hungry = json!({"arrivals": {"closed": {"population": 60}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let web = json!({"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let workloads = json!({"hungry": hungry, "web": web});
+    for (version, shares, reserved) in [
+        ("esxi-6.0", 500, "3 GHz"),
+        ("esxi-7.0", 500, "3 GHz"),
+        ("esxi-7.0", 20, "3 GHz"),
+        ("esxi-7.0", 3000, "4.5 GHz"),
+        ("esxi-7.0", 50, "4.5 GHz"),
+    ] {
+        let mut machine = host(version, 1, 4, 1);
+        machine["clock"] = json!("2.3 GHz");
+        machine.as_object_mut().unwrap().remove("overhead");
+        let vms = json!({
+            "free": vm(4, "hungry", json!({"shares": 3000})),
+            "reserved": vm(3, "hungry", json!({"shares": shares, "reservation": reserved})),
+            "limited": vm(2, "hungry", json!({"shares": 4000, "limit": "1 GHz"})),
+        });
+        let found = report(&scenario(machine.clone(), vms, workloads.clone(), "40 s", "10 s"), 1);
+        let case = (version, shares, reserved);
+        let used_mhz = found.vms["limited"].used_mhz;
+        assert!((used_mhz / 1000.0 - 1.0).abs() < 0.02, "{case:?}: {used_mhz}");
+        let vms = json!({
+            "free": vm(4, "hungry", json!({})), "web": vm(2, "web", json!({})),
+            "reserved": vm(3, "hungry", json!({"shares": shares, "reservation": reserved})),
+        });
+        let found = report(&scenario(machine, vms, workloads.clone(), "40 s", "10 s"), 1);
+        let web_ms = found.vms["web"].response_ms.mean.unwrap();
+        assert!(web_ms < 15.0, "{case:?}: {web_ms} ms");
+        let reserved_mhz = reserved.trim_end_matches(" GHz").parse::<f64>().unwrap() * 1000.0;
+        let used_mhz = found.vms["reserved"].used_mhz;
+        assert!((used_mhz / reserved_mhz - 1.0).abs() < 0.02, "{case:?}: {used_mhz}");
+    }
 }
 
 /// A VM with little share reserves part of what it demands, beside others with much: it gets that, whether it pauses

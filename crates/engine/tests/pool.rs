@@ -910,7 +910,7 @@ fn a_policy_that_all_virtual_disks_have_is_that_of_the_machine() {
         ("mirrored-mesh", "ec-3+1"),
         ("ceph", "ec-3+1"),
         ("vsan", "replicas-2"),
-        ("vsan", "ec-3+1"),
+        ("vsan", "ec-2+1"),
     ] {
         let text = |key: &str, policy: Value| {
             let mut text = two_policies(json!({"redundancy": redundancy}), json!({"vms": {"w": {"vdisks": 3}}}));

@@ -521,8 +521,10 @@ fn vsan_rebuilds_on_hosts_for_copies_and_witnesses() {
         ("raid-1", 4, true),
         ("replicas-3", 5, false),
         ("replicas-3", 6, true),
-        ("raid-5", 4, false),
-        ("raid-5", 5, true),
+        ("ec-2+1", 3, false),
+        ("ec-2+1", 4, true),
+        ("ec-4+1", 5, false),
+        ("ec-4+1", 6, true),
     ] {
         let text = base(
             "vsan",

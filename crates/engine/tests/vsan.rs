@@ -179,7 +179,7 @@ fn hard_disks_read_what_their_cache_devices_have_not() {
 fn the_express_architecture_acknowledges_from_its_log_and_writes_full_stripes_later() {
     for (redundancy, nodes, copies, stripes) in [
         ("raid-1", 3, 2.0, 2.0),
-        ("raid-5", 4, 2.0, 4.0 / 3.0),
+        ("ec-2+1", 4, 2.0, 1.5),
         ("raid-6", 6, 3.0, 1.5),
         ("ec-4+1", 5, 2.0, 1.25),
     ] {
@@ -206,7 +206,7 @@ fn the_express_architecture_acknowledges_from_its_log_and_writes_full_stripes_la
 
 #[test]
 fn a_virtual_disk_is_on_as_many_devices_as_it_has_components() {
-    for (redundancy, nodes, devices) in [("raid-1", 4, 2.0), ("raid-5", 4, 4.0)] {
+    for (redundancy, nodes, devices) in [("raid-1", 4, 2.0), ("ec-2+1", 4, 3.0)] {
         let one = json!({"vms": {"v": {"vdisks": 1}}});
         let report = report(&merged(&express(nodes, redundancy), one));
         let station = &report.storage["pool-devices"];

@@ -111,6 +111,26 @@ impl Draw {
         }
     }
 
+    /// What is left at a random instant of the duration that is under way then, in nanoseconds, taken from stream `s`: a
+    /// uniform part of a duration that is drawn in proportion to its length.
+    pub fn residual(&self, s: &mut Stream) -> Nanos {
+        let under_way_ns = match self.shape {
+            Shape::Exponential => return self.sample(s),
+            // both phases last equally long in all
+            Shape::Hyperexponential { short_ns, long_ns, .. } => {
+                let mean = if s.uniform() < 0.5 { short_ns } else { long_ns };
+                return whole(s.exponential(mean));
+            }
+            Shape::Constant(ns) => ns as f64,
+            Shape::Erlang { stages, stage_ns } => (0..=stages).map(|_| s.exponential(stage_ns)).sum(),
+            Shape::Gamma { d, scale_ns, .. } => {
+                let longer = d + 1.0;
+                scale_ns * standard_gamma(s, longer, 1.0 / (9.0 * longer).sqrt())
+            }
+        };
+        (under_way_ns * s.uniform()) as Nanos
+    }
+
     /// A sample that takes more than one random number; apart, so that the others are a few instructions at the caller.
     #[inline(never)]
     fn sample_composed(&self, s: &mut Stream) -> Nanos {
@@ -179,6 +199,20 @@ mod tests {
             let found = tally.variance().sqrt() / tally.mean();
             assert!((found - cv).abs() <= 0.02 * cv.max(1.0) * cv, "cv {cv}: found {found}");
         }
+    }
+
+    #[test]
+    fn what_is_left_of_a_duration_is_as_renewal_theory_says() {
+        for (case, cv) in [0.0, 0.1, 0.5, 0.7, 1.0, 2.0].into_iter().enumerate() {
+            let draw = Draw::new(2e6, cv);
+            let mut stream = Stream::named(case as u64, "residual");
+            let mut tally = Tally::new();
+            (0..300_000).for_each(|_| tally.record(draw.residual(&mut stream) as f64));
+            let expected = 1e6 * (1.0 + cv * cv);
+            let error = 4.0 * (tally.variance() / 300_000.0).sqrt();
+            assert!((tally.mean() - expected).abs() <= error, "cv {cv}: {} for {expected}", tally.mean());
+        }
+        assert_eq!(Draw::new(0.0, 0.0).residual(&mut Stream::named(1, "none")), 0);
     }
 
     #[test]

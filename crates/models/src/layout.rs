@@ -124,7 +124,7 @@ pub fn layouts(scenario: &Scenario) -> Option<BTreeMap<String, Layout>> {
 fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout {
     let hypervisor = hypervisor::model(host.hypervisor);
     let topology = hypervisor.virtual_numa(host, vm);
-    let homes = topology.homes(host, vm, |node| room.vcpus[node]);
+    let homes = topology.homes(host, vm, &room.free_bytes, |node| room.vcpus[node]);
     let home_rules = hypervisor.home_rules(host.hypervisor, &host.scheduler);
     let settled_homes = home_rules.as_ref().map_or_else(
         || homes.clone(),

@@ -2,7 +2,7 @@
 //!
 //! **Mechanism.** A VM consists of NUMA clients (physical proximity domains), each with a home node. At power-on a VM
 //! whose clients together fit the cores of one node is placed there whole; otherwise each client goes to the node with
-//! the least load at that moment. Once a period, nodes are compared: while the most and the least loaded differ by more
+//! the least load at that moment. Nodes whose free memory holds the client come before others. Once a period, nodes are compared: while the most and the least loaded differ by more
 //! than `Numa.MigImbalanceThreshold`, a client may move between them. Clients that belong together attract each other
 //! (action affinity, `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that cannot be
 //! spread evenly end up on one node, and clients that can stay apart.
@@ -45,26 +45,40 @@ pub const BALANCE_WEIGHT: u32 = 100;
 
 /// Home nodes of a VM's clients, in order, when it is powered on.
 ///
-/// `clients` are their vCPUs; `load` gives the load of a node in cores, without this VM, each time it is asked.
+/// `clients` are their vCPUs, between which the VM's `bytes` of memory are divided, and `free` are the bytes of each node
+/// that are free. `load` gives the load of a node in cores, without this VM, each time it is asked; no client goes where
+/// that is infinite.
 pub fn home_nodes(
     clients: &[u32],
+    bytes: u64,
     cores_per_node: usize,
-    nodes: usize,
+    free: &[u64],
     mut load: impl FnMut(usize) -> f64,
 ) -> Vec<usize> {
-    let mut placed = vec![0.0; nodes];
-    let mut least = |placed: &[f64]| {
-        let loads: Vec<f64> = (0..nodes).map(|node| load(node) + placed[node]).collect();
-        (0..nodes).min_by(|&a, &b| loads[a].total_cmp(&loads[b])).unwrap_or(0)
+    let vcpus: u32 = clients.iter().sum();
+    let per_vcpu = bytes as f64 / f64::from(vcpus.max(1));
+    let mut placed = vec![0; free.len()];
+    let mut best = |vcpus: u32, placed: &[u32]| {
+        let rank = |node: usize| {
+            let load = load(node) + f64::from(placed[node]);
+            let lacks_memory = per_vcpu * f64::from(placed[node] + vcpus) > free[node] as f64;
+            (load.is_infinite(), lacks_memory, load)
+        };
+        let ranks: Vec<(bool, bool, f64)> = (0..free.len()).map(rank).collect();
+        let order = |&a: &usize, &b: &usize| {
+            let ((a, lacks_a, load_a), (b, lacks_b, load_b)) = (ranks[a], ranks[b]);
+            (a, lacks_a).cmp(&(b, lacks_b)).then(load_a.total_cmp(&load_b))
+        };
+        (0..free.len()).min_by(order).unwrap_or(0)
     };
-    if clients.iter().sum::<u32>() as usize <= cores_per_node {
-        return vec![least(&placed); clients.len()];
+    if vcpus as usize <= cores_per_node {
+        return vec![best(vcpus, &placed); clients.len()];
     }
     clients
         .iter()
         .map(|&vcpus| {
-            let node = least(&placed);
-            placed[node] += f64::from(vcpus);
+            let node = best(vcpus, &placed);
+            placed[node] += vcpus;
             node
         })
         .collect()
@@ -185,7 +199,7 @@ mod tests {
     };
 
     fn outcome(clients: &[u32], rules: &Rules) -> Vec<usize> {
-        let homes = home_nodes(clients, 12, 2, |_| 0.0);
+        let homes = home_nodes(clients, 0, 12, &[0; 2], |_| 0.0);
         settled(clients, &homes, 12, 2, rules)
     }
 
@@ -272,6 +286,18 @@ mod tests {
 
     #[test]
     fn a_vm_that_fits_a_node_is_placed_whole() {
-        assert_eq!(home_nodes(&[2; 6], 12, 2, |node| [3.0, 1.0][node]), vec![1; 6]);
+        assert_eq!(home_nodes(&[2; 6], 0, 12, &[0; 2], |node| [3.0, 1.0][node]), vec![1; 6]);
+    }
+
+    #[test]
+    fn a_node_that_holds_the_memory_comes_before_one_with_less_load() {
+        let homes = |clients: &[u32], bytes, free: &[u64]| home_nodes(clients, bytes, 6, free, |node| node as f64);
+        assert_eq!(homes(&[2], 40, &[3, 53]), [1]);
+        assert_eq!(homes(&[2], 40, &[40, 53]), [0], "it fits");
+        assert_eq!(homes(&[2], 40, &[3, 39]), [0], "it fits nowhere");
+        assert_eq!(homes(&[4, 4], 80, &[80, 53]), [0, 1]);
+        assert_eq!(homes(&[4, 4, 4], 120, &[80, 39]), [0, 0, 1], "each by its share, beside the others");
+        let only_first = |node: usize| [0.0, f64::INFINITY][node];
+        assert_eq!(home_nodes(&[2], 40, 6, &[3, 53], only_first), [0]);
     }
 }

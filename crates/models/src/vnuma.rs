@@ -84,9 +84,15 @@ impl Topology {
         self.vpds.len() == 1 && self.ppds.len() > 1
     }
 
-    /// Home node of each client at power-on, where the nodes have `load`, in cores, without this VM. The vCPUs of a VM
-    /// with affinity touch its memory on the nodes of its CPUs.
-    pub fn homes(&self, host: &HostGroup, vm: &VmGroup, mut load: impl FnMut(usize) -> f64) -> Vec<usize> {
+    /// Home node of each client at power-on, where the nodes have `load`, in cores, without this VM, and `free` bytes of
+    /// memory. The vCPUs of a VM with affinity touch its memory on the nodes of its CPUs.
+    pub fn homes(
+        &self,
+        host: &HostGroup,
+        vm: &VmGroup,
+        free: &[u64],
+        mut load: impl FnMut(usize) -> f64,
+    ) -> Vec<usize> {
         if let Some(bound) = &self.bound_homes {
             return bound.clone();
         }
@@ -104,7 +110,7 @@ impl Topology {
                 false => load,
             }
         };
-        numa::home_nodes(&self.ppds, together as usize, self.nodes.count as usize, load)
+        numa::home_nodes(&self.ppds, vm.memory.bytes(), together as usize, free, load)
     }
 
     /// Where the VM's `bytes` of memory are at power-on: for each client those on each node, taken from `free`. Each

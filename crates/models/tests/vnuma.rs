@@ -289,7 +289,7 @@ fn a_pinned_vm_is_at_home_on_the_nodes_of_its_cpus() {
         (vm.affinity, vm.vcpus) = (Some(affinity.to_owned()), vcpus);
         let topology = topology(&host, &vm);
         let load = |node: usize| if node == 1 || node == 3 { 3.0 } else { 1.0 };
-        assert_eq!(topology.homes(&host, &vm, load), homes, "{affinity}: {topology:?}");
+        assert_eq!(topology.homes(&host, &vm, &[u64::MAX; 4], load), homes, "{affinity}: {topology:?}");
     }
 }
 
@@ -314,7 +314,7 @@ fn any_vm_on_any_host() {
                 (vm.vcpus, vm.cores_per_socket, vm.numa) = (vcpus, Some(cores), settings(bits, vcpus));
                 vm.cpu_hot_add = bits & 8 > 0;
                 let topology = topology(&host, &vm);
-                let homes = topology.homes(&host, &vm, |_| 0.0);
+                let homes = topology.homes(&host, &vm, &[u64::MAX; 8][..sockets as usize], |_| 0.0);
                 let whole = |parts: &[u32]| parts.iter().sum::<u32>() == vcpus && !parts.contains(&0);
                 let sound = whole(&topology.vpds)
                     && whole(&topology.ppds)

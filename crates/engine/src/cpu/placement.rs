@@ -59,7 +59,7 @@ impl Host {
         let error_pct = plan.host_spec.scheduler.numa_load_error_pct.unwrap_or(0.0);
         let error_cores = error_pct / 100.0 * f64::from(plan.host_spec.cores_per_node());
         let committed = &mut self.committed;
-        let homes = plan.numa.homes(plan.host_spec, plan.spec, |node| {
+        let homes = plan.numa.homes(plan.host_spec, plan.spec, &self.memory.free, |node| {
             let error = if error_cores > 0.0 {
                 error_cores * stream.normal()
             } else {
@@ -98,6 +98,7 @@ impl Processors {
         let group = &mut self.groups[vm];
         let host = &mut self.hosts[group.host];
         host.count.left.add(&had);
+        group.count.left.add(had.vcpus_ns, host);
         (group.before, group.since) = (all, None);
         for client in &group.memory.clients {
             host.committed[client.home] -= client.vcpus as f64;

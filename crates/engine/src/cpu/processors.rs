@@ -228,6 +228,28 @@ pub struct GroupCounters {
     pub system_ns: f64,
     /// Bytes that crossed memory: the own node's, and another's.
     pub traffic: [f64; 2],
+    /// What its vCPUs have had on hosts that it has left.
+    pub left: Clocked,
+}
+
+/// Time of vCPUs on hosts of any clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clocked {
+    /// Charged, in nanoseconds.
+    pub used_ns: f64,
+    /// The same in cycles, times 1,000.
+    pub used_mhz_ns: f64,
+    /// At the running clock, as long as it would be without hyper-threads.
+    pub run_ns: f64,
+}
+
+impl Clocked {
+    /// Adds charged time on a host.
+    pub fn add(&mut self, used_ns: f64, host: &Host) {
+        self.used_ns += used_ns;
+        self.used_mhz_ns += used_ns * host.nominal_mhz;
+        self.run_ns += used_ns / host.clock_ratio;
+    }
 }
 
 /// What is on a NUMA node.

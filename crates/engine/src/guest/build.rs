@@ -1,7 +1,8 @@
 //! From a scenario to guests and their processes.
 
 use super::guests::{Arrivals, Guests, Helpers, Measured, Overhead, Streams, Vm};
-use super::load::{SIZE_UNIT, next_gap_ns};
+use super::guests::NextArrival;
+use super::load::SIZE_UNIT;
 use super::parallel::Parallel;
 use crate::clock::{Clock, Event};
 use crate::ids::{ProcessId, Span, Table, VmId, WorldId};
@@ -36,11 +37,10 @@ impl Guests {
 
     fn start_load(&mut self, id: VmId, clock: &mut Clock) {
         let vm = &mut self.vms[id];
-        if let Arrivals::Open { gap, rate_factor } = &vm.arrivals
-            && *rate_factor > 0.0
-        {
-            let first = next_gap_ns(gap, *rate_factor, &mut vm.streams.source);
-            clock.at(first, Event::Arrival(id));
+        if let Arrivals::Open { gap, rate_factor, next } = &mut vm.arrivals {
+            // the gap is under way
+            next.left_ns = gap.residual(&mut vm.streams.source) as f64;
+            next.arrange(id, *rate_factor, clock);
         }
         for (step, (at, _)) in vm.steps.iter().enumerate() {
             let step = step as u32;
@@ -66,6 +66,7 @@ fn arrivals(plan: &VmPlan) -> (Arrivals, u32) {
             let arrivals = Arrivals::Open {
                 gap: Draw::new(1e9 / rate.per_second(), *cv),
                 rate_factor: spec.load,
+                next: NextArrival::default(),
             };
             (arrivals, 0)
         }

@@ -3,7 +3,7 @@
 use super::parallel::Parallel;
 use crate::ids::{HostId, ProcessId, Span, Table, VmId, WorldId};
 use crate::vcpu::{Next, Vcpu};
-use hypertwin_kernel::{Draw, Histogram, Nanos, Stream, TimeAverage};
+use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::guest_system::GuestSystem;
 use std::collections::VecDeque;
 
@@ -63,9 +63,23 @@ pub enum Arrivals {
     /// Sessions that think between transactions; those from number `active` on are switched off.
     Closed { think: Draw, population: u32, active: u32 },
     /// Whoever comes; `rate_factor` times as often as the workload says.
-    Open { gap: Draw, rate_factor: f64 },
+    Open {
+        gap: Draw,
+        rate_factor: f64,
+        next: NextArrival,
+    },
     /// Workers that keep I/Os outstanding.
     Io,
+}
+
+/// When whoever comes next will come.
+#[derive(Default)]
+pub struct NextArrival {
+    /// What was left of the gap at some time, as long as it lasts at a factor of 1.
+    pub(super) left_ns: f64,
+    pub(super) since: Nanos,
+    /// Its arrival, unless nobody comes.
+    pub(super) event: Option<EventId>,
 }
 
 pub(super) struct Streams {

@@ -1,12 +1,12 @@
 //! Where transactions come from, and how the load of a VM changes.
 
-use super::guests::{Arrivals, Guests, LookedFor, Phase, Process, Timer};
+use super::guests::{Arrivals, Guests, LookedFor, NextArrival, Phase, Process, Timer};
 use crate::clock::{Clock, Event};
 use crate::error::RunError;
 use crate::ids::{ProcessId, VmId};
 use crate::vcpu::Vcpu;
 use hypertwin_cluster::sessions;
-use hypertwin_kernel::{Draw, Nanos, Stream};
+use hypertwin_kernel::Nanos;
 
 /// Transactions in progress in one VM beyond which a run is given up.
 const MOST_IN_PROGRESS: usize = 1_000_000;
@@ -14,9 +14,16 @@ const MOST_IN_PROGRESS: usize = 1_000_000;
 /// What a draw of a transaction's size counts as 1: draws are whole numbers.
 pub const SIZE_UNIT: f64 = 1e9;
 
-/// Time until the next arrival.
-pub fn next_gap_ns(gap: &Draw, rate_factor: f64, stream: &mut Stream) -> Nanos {
-    (gap.sample(stream) as f64 / rate_factor).round() as Nanos
+impl NextArrival {
+    /// Whoever comes next comes when the rest of the gap is over at this rate.
+    pub(super) fn arrange(&mut self, id: VmId, rate_factor: f64, clock: &mut Clock) {
+        if rate_factor > 0.0 {
+            let due = clock.now.saturating_add((self.left_ns / rate_factor).round() as Nanos);
+            self.event = Some(clock.move_to(due, self.event, Event::Arrival(id)));
+        } else if let Some(event) = self.event.take() {
+            clock.cancel(event);
+        }
+    }
 }
 
 impl Guests {
@@ -108,16 +115,17 @@ impl Guests {
     /// [`RunError::Overloaded`] if too many are in progress.
     pub fn on_arrival(&mut self, id: VmId, clock: &mut Clock) -> Result<(), RunError> {
         let vm = &mut self.vms[id];
-        let Arrivals::Open { gap, rate_factor } = &vm.arrivals else {
+        let Arrivals::Open { gap, rate_factor, next } = &mut vm.arrivals else {
             unreachable!("only open workloads have arrivals");
         };
-        if *rate_factor <= 0.0 {
-            return Ok(());
-        }
-        let next = clock.now + next_gap_ns(gap, *rate_factor, &mut vm.streams.source);
+        *next = NextArrival {
+            left_ns: gap.sample(&mut vm.streams.source) as f64,
+            since: clock.now,
+            event: None,
+        };
+        next.arrange(id, *rate_factor, clock);
         if !vm.is_on {
             // nobody answers
-            clock.at(next, Event::Arrival(id));
             return Ok(());
         }
         if vm.in_progress >= MOST_IN_PROGRESS {
@@ -131,7 +139,6 @@ impl Guests {
             vm.sessions += 1;
             self.processes.push(process)
         });
-        clock.at(next, Event::Arrival(id));
         self.begin_transaction(process, clock);
         Ok(())
     }
@@ -141,21 +148,25 @@ impl Guests {
         let vm = &mut self.vms[id];
         let factor = vm.load * vm.steps[step].1;
         match &mut vm.arrivals {
-            Arrivals::Closed { population, active, .. } => {
+            Arrivals::Closed {
+                think,
+                population,
+                active,
+            } => {
                 *active = sessions(*population, factor);
                 let is_active = |process: &&ProcessId| self.processes[**process].session < *active;
                 let (resumed, parked): (Vec<_>, Vec<_>) = vm.parked.iter().partition(is_active);
                 vm.parked = parked;
                 for process in resumed {
-                    clock.at(clock.now, Event::Process(process));
+                    let start = clock.now + think.residual(&mut vm.streams.source);
+                    clock.at(start, Event::Process(process));
                 }
             }
-            Arrivals::Open { rate_factor, .. } => {
-                let was_stopped = *rate_factor <= 0.0;
+            Arrivals::Open { rate_factor, next, .. } => {
+                next.left_ns -= (clock.now - next.since) as f64 * *rate_factor;
+                next.since = clock.now;
                 *rate_factor = factor;
-                if was_stopped && factor > 0.0 {
-                    clock.at(clock.now, Event::Arrival(id));
-                }
+                next.arrange(id, factor, clock);
             }
             Arrivals::Parallel(_) | Arrivals::Io => {}
         }

@@ -24,7 +24,7 @@ impl Guests {
         for session in 0..sessions {
             let process = self.processes.push(Process::new(id, session, vm.vcpus));
             let start = match &vm.arrivals {
-                Arrivals::Closed { think, .. } => think.sample(&mut vm.streams.source),
+                Arrivals::Closed { think, .. } => think.residual(&mut vm.streams.source),
                 Arrivals::Open { .. } | Arrivals::Parallel(_) | Arrivals::Io => 0,
             };
             clock.at(clock.now + start, Event::Process(process));

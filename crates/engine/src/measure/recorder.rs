@@ -187,6 +187,18 @@ fn observation(observed: &Observed, id: VmId) -> Observation {
     all
 }
 
+/// Nominal and running clock of the hosts on which a VM was, in MHz, each counted by what the VM had there.
+fn clocks(observed: &Observed, id: VmId) -> [f64; 2] {
+    let group = &observed.cpu.groups()[id];
+    let host = &observed.cpu.hosts()[group.host];
+    let mut all = group.count.left;
+    if all.used_ns > 0.0 {
+        all.add(observed.cpu.had_here(id, observed.now).vcpus_ns, host);
+        return [all.used_ns, all.run_ns].map(|ns| all.used_mhz_ns / ns);
+    }
+    [host.nominal_mhz, host.nominal_mhz * host.clock_ratio]
+}
+
 /// The totals of all hosts.
 fn host_totals(observed: &Observed) -> Table<HostId, HostTotals> {
     let cpu = observed.cpu;
@@ -372,6 +384,7 @@ impl Recorder {
         // while a VM is powered off its vCPUs wait, which is in no average
         let off_ns = observed.lives[id].off_ns(observed.now);
         totals.account.wait_ns -= off_ns * vm.vcpus as u64;
+        let [nominal_mhz, running_mhz] = clocks(observed, id);
         let figures = Figures {
             account: totals.account,
             demand_ns: observed.cpu.worlds()[group.vcpus]
@@ -382,8 +395,8 @@ impl Recorder {
             duration_ns,
             down_ns: totals.down_ns as f64,
             off_ns: off_ns as f64,
-            nominal_mhz: host.nominal_mhz,
-            clock_ratio: host.clock_ratio,
+            nominal_mhz,
+            running_mhz,
             system_ns: group.count.system_ns,
             guest_cpu: guest_cpu(&totals.account),
             guest_cpu_peak_pct: self.peaks[id],
@@ -421,7 +434,7 @@ impl Recorder {
                     .each_ref()
                     .map(|way| sums(Responses::of(&way.latencies), way.bytes)),
                 latencies: io.measured.each_ref().map(|way| way.latencies.compact()),
-                cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
+                cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * nominal_mhz * 1e6,
                 copied_bytes: io.copied_bytes,
                 pending_ns,
             }),

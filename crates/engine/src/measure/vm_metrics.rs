@@ -27,9 +27,9 @@ pub struct Figures {
     pub down_ns: f64,
     /// The part of that in which it was powered off, which is in no average.
     pub off_ns: f64,
-    /// Clock of the host's cores, and running clock over that.
+    /// Nominal and running clock of the cores of its hosts.
     pub nominal_mhz: f64,
-    pub clock_ratio: f64,
+    pub running_mhz: f64,
     /// Charged time of interrupts for it.
     pub system_ns: f64,
     pub guest_cpu: f64,
@@ -57,9 +57,9 @@ impl Figures {
         100.0 * ns / (self.on_ns() * self.vcpus as f64)
     }
 
-    /// A time as clock of a core.
-    fn mhz(&self, ns: f64) -> f64 {
-        ns / self.on_ns() * self.nominal_mhz
+    /// A time at a clock as clock of a core.
+    fn mhz(&self, ns: f64, clock_mhz: f64) -> f64 {
+        ns / self.on_ns() * clock_mhz
     }
 
     /// Charged time.
@@ -298,12 +298,12 @@ vm_metrics! {
         /// vCPU.
         used_pct "Used", "%": Mean => |vm| vm.percent(vm.used_ns());
         /// Used in MHz of the nominal clock, whole VM.
-        used_mhz "Used", "MHz": Total => |vm| vm.mhz(vm.used_ns());
+        used_mhz "Used", "MHz": Total => |vm| vm.mhz(vm.used_ns(), vm.nominal_mhz);
         /// CPU that the VM's vCPUs would use without contention and limits: Run divided by the time minus Ready and
         /// Co-stop.
         demand_pct "Demand", "%": Mean => |vm| vm.percent(vm.demand_ns);
         /// Demand in MHz of the nominal clock, whole VM.
-        demand_mhz "Demand", "MHz": Total => |vm| vm.mhz(vm.demand_ns * vm.clock_ratio);
+        demand_mhz "Demand", "MHz": Total => |vm| vm.mhz(vm.demand_ns, vm.running_mhz);
         /// How busy the guest system sees its vCPUs. It rises if vCPUs slow down or wait, although no more work is
         /// done: guest figures alone mislead.
         guest_cpu_pct "Guest CPU", "%": Mean, guest_cpu_pct_ci95 Some(0) => |vm| 100.0 * vm.guest_cpu;

@@ -4,7 +4,8 @@
 //! **Mechanism.** Every vCPU has a virtual time that advances by the time it is charged (Used) over its shares; the
 //! ready world with the least virtual time runs first. A VM's shares are divided among those of its vCPUs that are not
 //! idle. A reservation is a second clock (as in mClock): while a VM has received less than it reserved, its worlds come
-//! before all others. A vCPU runs for at most one quantum while others wait. A world that becomes ready takes a whole
+//! before all others, and what they get so takes no turn of theirs by shares. A vCPU runs for at most one quantum while
+//! others wait, also in parts, if helper worlds interrupt it. A world that becomes ready takes a whole
 //! idle core of its home node, then an idle thread, then the CPU of the vCPU that has had most of its entitlement, if
 //! that is more than itself has had; a helper world of the VMkernel may displace what runs on its last CPU. What a
 //! world is owed outlives short sleeps: `BoundLagQuanta` bounds it. A vCPU that shares its core and has fallen behind
@@ -26,8 +27,8 @@
 //!
 //! **Ready queues per NUMA node in ESXi, per logical CPU in Linux.** ESXi moves waiting worlds between the CPUs of a
 //! node within milliseconds. In the model an idle CPU takes a world from its node at once, so the published L2, L3 and
-//! package balancing periods have no effect. Worlds with an affinity have a queue per set of CPUs, and helper worlds
-//! one queue for the host. Linux itself has one queue per CPU, and the unfairness between these queues is part of the
+//! package balancing periods have no effect. Worlds with an affinity have a queue per set of CPUs, and the virtual time
+//! of the node that has them all, or of the fastest node. Helper worlds have one queue for the host. Linux itself has one queue per CPU, and the unfairness between these queues is part of the
 //! model.
 
 use super::vnuma::home_rules;
@@ -184,6 +185,8 @@ struct World {
     asleep_since_ns: u64,
     /// Its queue's clock at that time.
     clock_asleep_ns: u64,
+    /// For how long it has run in its present quantum.
+    ran_ns: u64,
     /// Until when what it runs has been charged, and its group's `awake_ns` then.
     charged_until_ns: u64,
     charged_awake_ns: u64,
@@ -197,24 +200,22 @@ type ReadyHeap = BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>;
 /// A waiting world, the best least: `(not reserved, key, sequence, world)`.
 type Candidate = (bool, u64, u64, WorldId);
 
+/// Worlds that may run on the same CPUs and wait for one.
 #[derive(Default)]
 struct ReadyQueue {
     by_virtual_time: ReadyHeap,
     by_reservation: ReadyHeap,
-    /// Virtual time of the queue (start-time fair queueing): that of the world that was last served by its shares.
-    clock_ns: u64,
     waiting: usize,
+    /// Its virtual clock, by place.
+    clock: usize,
 }
 
-impl ReadyQueue {
-    /// One of its worlds does not wait any more; the entries of such worlds stay until they are found or all are.
-    fn leave(&mut self) {
-        self.waiting -= 1;
-        if self.waiting == 0 {
-            self.by_virtual_time.clear();
-            self.by_reservation.clear();
-        }
-    }
+/// Virtual time (start-time fair queueing) of queues whose worlds compete for the same CPUs.
+#[derive(Clone, Copy, Default)]
+struct VirtualClock {
+    /// That of the world that was last served by its shares.
+    ns: u64,
+    waiting: usize,
 }
 
 /// See the module's description.
@@ -225,6 +226,7 @@ pub struct EsxiScheduler {
     clients: Vec<Client>,
     worlds: Vec<World>,
     queues: Vec<ReadyQueue>,
+    clocks: Vec<VirtualClock>,
     masks: Vec<Domain>,
     /// CPUs whose world has used up its quantum and continues only because no other world waited.
     expired: CpuSet,
@@ -252,7 +254,13 @@ impl EsxiScheduler {
             groups: Vec::new(),
             clients: Vec::new(),
             worlds: Vec::new(),
-            queues: (0..=topology.nodes).map(|_| ReadyQueue::default()).collect(),
+            queues: (0..=topology.nodes)
+                .map(|clock| ReadyQueue {
+                    clock,
+                    ..ReadyQueue::default()
+                })
+                .collect(),
+            clocks: vec![VirtualClock::default(); topology.nodes + 1],
             masks: Vec::new(),
             expired: CpuSet::new(topology.cpus()),
             sequence: 0,
@@ -266,15 +274,53 @@ impl EsxiScheduler {
         match domain {
             Domain::Node(node) => *node,
             Domain::Any | Domain::Roaming(_) => self.topology.nodes,
-            Domain::Mask(_) => {
+            Domain::Mask(cpus) => {
                 let known = self.masks.iter().position(|mask| mask == domain).unwrap_or_else(|| {
+                    let topology = &self.topology;
+                    let holds = |node: &usize| cpus.iter().all(|cpu| topology.node_of(cpu) == *node);
+                    let clock = (0..topology.nodes).find(holds).unwrap_or_else(|| {
+                        self.clocks.push(VirtualClock::default());
+                        self.clocks.len() - 1
+                    });
                     self.masks.push(domain.clone());
-                    self.queues.push(ReadyQueue::default());
+                    self.queues.push(ReadyQueue {
+                        clock,
+                        ..ReadyQueue::default()
+                    });
                     self.masks.len() - 1
                 });
                 self.topology.nodes + 1 + known
             }
         }
+    }
+
+    /// Virtual time of a queue. That of CPUs of several nodes is not behind any node's.
+    fn clock_ns(&self, queue: usize) -> u64 {
+        let clock = self.queues[queue].clock;
+        let nodes = if clock > self.topology.nodes {
+            self.topology.nodes
+        } else {
+            0
+        };
+        let of_nodes = self.clocks[..nodes].iter().map(|clock| clock.ns).max();
+        self.clocks[clock].ns.max(of_nodes.unwrap_or_default())
+    }
+
+    /// One world of a queue does not wait any more; the entries of such worlds stay until they are found or all are.
+    fn leave(&mut self, queue: usize) {
+        let queue = &mut self.queues[queue];
+        self.clocks[queue.clock].waiting -= 1;
+        queue.waiting -= 1;
+        if queue.waiting == 0 {
+            queue.by_virtual_time.clear();
+            queue.by_reservation.clear();
+        }
+    }
+
+    /// Whether the virtual times of two worlds tell which has had more: they compete for the same CPUs.
+    fn are_comparable(&self, a: &World, b: &World) -> bool {
+        let is_bound = |world: &World| world.queue > self.topology.nodes;
+        a.queue == b.queue || is_bound(a) || is_bound(b)
     }
 
     fn enqueue(&mut self, world: WorldId) {
@@ -294,6 +340,7 @@ impl EsxiScheduler {
                 .push(Reverse((entry.reserved_from_ns as u64, sequence, world, stamp)));
         }
         queue.waiting += 1;
+        self.clocks[queue.clock].waiting += 1;
     }
 
     /// Best waiting world for `cpu`. `beside`: only one that may share the core with what runs on the sibling now.
@@ -355,9 +402,9 @@ impl EsxiScheduler {
     /// far the others have come, sleep takes no more from it than running would have.
     fn wake(&mut self, world: WorldId, now_ns: u64) {
         let owed_ns = self.most_owed_ns;
+        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
         let entry = &mut self.worlds[world as usize];
         let group = &mut self.groups[entry.group];
-        let clock_ns = self.queues[entry.queue].clock_ns;
         let missed_ns = if group.awake > 0 {
             clock_ns.saturating_sub(entry.clock_asleep_ns)
         } else {
@@ -383,13 +430,12 @@ impl EsxiScheduler {
     /// ones'.
     fn send(&mut self, world: WorldId, domain: Domain) {
         let queue = self.queue_of(&domain);
+        self.withdraw(world);
+        let clocks = [self.worlds[world as usize].queue, queue].map(|queue| self.clock_ns(queue));
         let entry = &mut self.worlds[world as usize];
-        let ahead = i128::from(entry.virtual_ns) - i128::from(self.queues[entry.queue].clock_ns);
-        entry.clock_asleep_ns = self.queues[queue].clock_ns;
+        let ahead = i128::from(entry.virtual_ns) - i128::from(clocks[0]);
+        entry.clock_asleep_ns = clocks[1];
         entry.virtual_ns = (i128::from(entry.clock_asleep_ns) + ahead).max(0) as u64;
-        if std::mem::take(&mut entry.queued) {
-            self.queues[entry.queue].leave();
-        }
         entry.domain = domain;
         entry.queue = queue;
     }
@@ -411,8 +457,9 @@ impl EsxiScheduler {
     /// its quantum; a vCPU that of the vCPU that is furthest ahead of it.
     fn victim(&self, world: WorldId, now_ns: u64, cpus: &Occupancy) -> Option<usize> {
         let mine = &self.worlds[world as usize];
+        let is_behind = self.is_behind_reservation(mine, now_ns);
         let taken = |cpu: usize| {
-            let theirs = |cpu: usize| self.taken_from(mine, cpu, now_ns, cpus);
+            let theirs = |cpu: usize| self.taken_from(mine, is_behind, cpu, now_ns, cpus);
             match (cpus.running(cpu).is_some(), cpus.rival(world, cpu)) {
                 (false, None) => None,
                 (true, None) => theirs(cpu),
@@ -426,11 +473,7 @@ impl EsxiScheduler {
                 .filter(|&cpu| takes(cpu))
                 .or_else(|| self.expired.iter().find(|&cpu| takes(cpu)));
         }
-        let mut most = Some(if self.is_behind_reservation(mine, now_ns) {
-            0
-        } else {
-            mine.virtual_ns
-        });
+        let mut most = Some(if is_behind { 0 } else { mine.virtual_ns });
         let (cpus_there, mask) = match &mine.domain {
             Domain::Node(node) => (self.topology.node_cpus(*node), None),
             Domain::Any | Domain::Roaming(_) => (0..self.topology.cpus(), None),
@@ -449,11 +492,12 @@ impl EsxiScheduler {
         victim
     }
 
-    /// Virtual time by now of what runs on `cpu`, if `mine` could take its place.
+    /// Virtual time by now of what runs on `cpu`, if `mine` could take its place; `is_behind` its reservation or not.
     #[inline]
-    fn taken_from(&self, mine: &World, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<u64> {
+    fn taken_from(&self, mine: &World, is_behind: bool, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<u64> {
         let theirs = &self.worlds[cpus.running(cpu)? as usize];
-        let comparable = mine.helper || theirs.queue == mine.queue && !self.is_behind_reservation(theirs, now_ns);
+        let comparable = mine.helper
+            || (is_behind || self.are_comparable(mine, theirs)) && !self.is_behind_reservation(theirs, now_ns);
         (comparable && !theirs.helper).then(|| {
             let rate = if cpus.sibling_busy(cpu) {
                 SHARED_CORE_CHARGE
@@ -466,14 +510,33 @@ impl EsxiScheduler {
         })
     }
 
+    /// Virtual time at which the waiting `world` is served by its shares. Who has a reservation runs so too while nobody
+    /// else waits, however far ahead of those that run.
+    fn served_ns(&self, world: WorldId, cpus: &Occupancy) -> u64 {
+        let entry = &self.worlds[world as usize];
+        let clock = self.queues[entry.queue].clock;
+        if self.groups[entry.group].spec.reservation_cores == 0.0 || entry.virtual_ns <= self.clocks[clock].ns {
+            return entry.virtual_ns;
+        }
+        let there = match clock < self.topology.nodes {
+            true => self.topology.node_cpus(clock),
+            false => 0..self.topology.cpus(),
+        };
+        there
+            .filter_map(|cpu| cpus.running(cpu))
+            .map(|other| &self.worlds[other as usize])
+            .filter(|other| !other.helper && self.are_comparable(entry, other))
+            .fold(entry.virtual_ns, |least, other| least.min(other.virtual_ns))
+    }
+
     /// The world runs without contention: virtual time advances with it, and no world falls far behind.
     fn uncontended(&mut self, world: WorldId) {
         let owed_ns = self.most_owed_ns;
         let entry = &mut self.worlds[world as usize];
-        let queue = &mut self.queues[entry.queue];
-        if queue.waiting == 0 && self.groups[entry.group].spec.reservation_cores == 0.0 {
-            queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
-            entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(owed_ns));
+        let clock = &mut self.clocks[self.queues[entry.queue].clock];
+        if clock.waiting == 0 && self.groups[entry.group].spec.reservation_cores == 0.0 {
+            clock.ns = clock.ns.max(entry.virtual_ns);
+            entry.virtual_ns = entry.virtual_ns.max(clock.ns.saturating_sub(owed_ns));
         }
     }
 }
@@ -536,6 +599,7 @@ impl CpuScheduler for EsxiScheduler {
             virtual_ns: 0,
             asleep_since_ns: 0,
             clock_asleep_ns: 0,
+            ran_ns: 0,
             charged_until_ns: 0,
             charged_awake_ns: 0,
             reserved_from_ns: 0.0,
@@ -584,12 +648,11 @@ impl CpuScheduler for EsxiScheduler {
 
     fn next(&mut self, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<WorldId> {
         let (by_shares, _, _, world) = self.best(cpu, now_ns, Some(cpus))?;
-        let entry = &mut self.worlds[world as usize];
-        entry.queued = false;
-        let queue = &mut self.queues[entry.queue];
-        queue.leave();
+        self.withdraw(world);
         if by_shares {
-            queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
+            let served_ns = self.served_ns(world, cpus);
+            let clock = &mut self.clocks[self.queues[self.worlds[world as usize].queue].clock];
+            clock.ns = clock.ns.max(served_ns);
         }
         self.run(world, cpu, now_ns);
         Some(world)
@@ -602,7 +665,8 @@ impl CpuScheduler for EsxiScheduler {
     fn withdraw(&mut self, world: WorldId) {
         let entry = &mut self.worlds[world as usize];
         if std::mem::take(&mut entry.queued) {
-            self.queues[entry.queue].leave();
+            let queue = entry.queue;
+            self.leave(queue);
         }
     }
 
@@ -611,20 +675,26 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn sleep(&mut self, world: WorldId, now_ns: u64) {
+        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
         let entry = &mut self.worlds[world as usize];
         entry.awake = false;
+        entry.ran_ns = 0;
         let group = &mut self.groups[entry.group];
         group.set_awake(group.awake - 1, now_ns);
         entry.asleep_since_ns = now_ns;
-        entry.clock_asleep_ns = self.queues[entry.queue].clock_ns;
+        entry.clock_asleep_ns = clock_ns;
     }
 
     fn end_limit(&mut self, world: WorldId) {
+        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
         let entry = &mut self.worlds[world as usize];
-        entry.virtual_ns = entry.virtual_ns.max(self.queues[entry.queue].clock_ns);
+        entry.virtual_ns = entry.virtual_ns.max(clock_ns);
     }
 
-    fn charge(&mut self, world: WorldId, _cpu: usize, now_ns: u64, _run_ns: u64, used_ns: f64) {
+    /// What a reservation covers of it moves the world's virtual time up to its queue's clock and no further: the world
+    /// has the more of its reservation and its shares, and nobody else's turns depend on the reservation's.
+    fn charge(&mut self, world: WorldId, _cpu: usize, now_ns: u64, run_ns: u64, used_ns: f64) {
+        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
         let entry = &mut self.worlds[world as usize];
         let group = &self.groups[entry.group];
         let awake_ns = group.awake_ns_by(now_ns);
@@ -632,17 +702,27 @@ impl CpuScheduler for EsxiScheduler {
         // how many were awake, on average
         let awake = (awake_ns - entry.charged_awake_ns) as f64 / passed_ns as f64;
         (entry.charged_until_ns, entry.charged_awake_ns) = (now_ns, awake_ns);
-        entry.virtual_ns += group.virtual_ns_of(used_ns * awake);
-        if group.spec.reservation_cores > 0.0 {
-            entry.reserved_from_ns += used_ns * awake / group.spec.reservation_cores;
+        entry.ran_ns += run_ns;
+        let (used_ns, reserved) = (used_ns * awake, group.spec.reservation_cores);
+        let mut by_shares_ns = used_ns;
+        if reserved > 0.0 {
+            let covered_ns = used_ns.min(reserved * (now_ns as f64 - entry.reserved_from_ns).max(0.0));
+            let reached_ns = entry.virtual_ns + group.virtual_ns_of(covered_ns);
+            entry.virtual_ns = entry.virtual_ns.max(reached_ns.min(clock_ns));
+            entry.reserved_from_ns += used_ns / reserved;
+            by_shares_ns -= covered_ns;
         }
+        entry.virtual_ns += group.virtual_ns_of(by_shares_ns);
     }
 
-    fn slice_ns(&self, _world: WorldId, _now_ns: u64) -> u64 {
-        self.parameters.quantum_ns
+    fn slice_ns(&self, world: WorldId, _now_ns: u64) -> u64 {
+        self.parameters
+            .quantum_ns
+            .saturating_sub(self.worlds[world as usize].ran_ns)
     }
 
     fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
+        self.worlds[world as usize].ran_ns = 0;
         if cpus.has_core_scheduling() && self.core_gives_way(world, cpu, now_ns, cpus) {
             return SliceEnd::YieldCore(cpu);
         }
@@ -774,7 +854,7 @@ impl EsxiScheduler {
             return SliceEnd::Continue;
         };
         let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[rival as usize]);
-        if mine.helper || theirs.helper || mine.queue != theirs.queue {
+        if mine.helper || theirs.helper || !self.are_comparable(mine, theirs) {
             return SliceEnd::Continue;
         }
         let lead_ns = theirs.virtual_ns.saturating_sub(mine.virtual_ns) as f64 / self.groups[mine.group].pace;
@@ -915,7 +995,7 @@ mod tests {
         cpus.occupy(0, 0);
         let taken = |scheduler: &EsxiScheduler, now_ns| {
             let mine = &scheduler.worlds[1];
-            scheduler.taken_from(mine, 0, now_ns, &cpus)
+            scheduler.taken_from(mine, false, 0, now_ns, &cpus)
         };
         assert_eq!(taken(&scheduler, 40 * MS), Some(20 * MS));
         assert_eq!(scheduler.place(1, true, 40 * MS, &cpus), Placement::Run(1));
