@@ -86,6 +86,46 @@ fn vms_of_a_failed_host_restart_after_18_s_32_at_a_time_each_when_a_power_on_end
     assert!(to.iter().all(|host| **host == json!("h-2")));
 }
 
+/// What a VM uses is counted at the clock of the host where it uses it.
+#[test]
+fn megahertz_of_a_vm_are_those_of_each_host_on_which_it_was() {
+    let cores = |clock: &str, turbo: &str| {
+        let mut host = support::host("esxi-7.0", 1, 4, 1);
+        merge(&mut host, json!({"clock": clock, "turbo": turbo, "migration": {"link": "2 GB/s"}}));
+        host
+    };
+    let mut text = cluster(
+        1,
+        json!({
+            "open": support::vm(2, "open", json!({"host": "slow", "memory": "2 GiB"})),
+            "limited": support::vm(2, "hungry", json!({"host": "slow", "memory": "2 GiB", "limit": "1 GHz"})),
+        }),
+        json!({
+            "run": {"duration": "200 s", "sample_interval": "10 s"},
+            "events": [
+                {"at": "96 s", "migrate": "open", "to": "fast"}, {"at": "96 s", "migrate": "limited", "to": "fast"},
+            ],
+            "workloads": {
+                "open": {
+                    "arrivals": {"open": {"rate": "50 /s", "cv": 0.5}}, "cpu": {"mean": "10 ms", "cv": 0},
+                    "reference_clock": "2 GHz", "dirty_rate": "1 MB/s",
+                },
+                "hungry": {
+                    "arrivals": {"closed": {"population": 60}}, "cpu": {"mean": "10 ms", "cv": 0},
+                    "dirty_rate": "1 MB/s",
+                },
+            },
+        }),
+    );
+    text["hosts"] = json!({"slow": cores("2 GHz", "2.2 GHz"), "fast": cores("4 GHz", "4.8 GHz")});
+    let report = report(&text);
+    for (name, key) in [("open", "used_mhz"), ("open", "demand_mhz"), ("limited", "used_mhz")] {
+        assert_eq!(report["vms"][name]["host"], json!("fast"));
+        let mhz = report["vms"][name][key].as_f64().unwrap();
+        assert!((mhz / 1000.0 - 1.0).abs() < 0.02, "{name}: {key} {mhz}");
+    }
+}
+
 /// Times until the failure of `h-1` is noticed, with several seeds, under these settings of HA.
 fn noticed_after(ha: &Value) -> Vec<f64> {
     let mut text = cluster(
