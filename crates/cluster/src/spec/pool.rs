@@ -29,8 +29,8 @@ pub struct StoragePool {
     #[serde(default)]
     pub deployment: Deployment,
     /// Redundancy: `replicas-N`, `replicas-N:M` (writes stop below M replicas), or `ec-K+M` (K data and M parity
-    /// fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default: `replicas-2` for a
-    /// mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
+    /// fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` (not on vSAN ESA) and `ec-4+2`. Default:
+    /// `replicas-2` for a mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Redundancy")]
     pub redundancy: Option<Redundancy>,

@@ -104,6 +104,8 @@ impl<'s> PathBuilder<'s> {
             self.add_vdisk(&place, controllers.len(), number, &common, &mut keys);
         }
         let (workers, outstanding) = self.add_workers(vm, vm.workload);
+        let gap_ns = self.path.profiles[common.profiles[0] as usize].gap_ns;
+        let mut pace = Stream::named(self.site.seed, &format!("vm/{}/pace", vm.name));
         VmIo {
             host: vm.host,
             profile: common.profiles[0],
@@ -111,7 +113,7 @@ impl<'s> PathBuilder<'s> {
             next_vdisk: 0,
             carry: 0.0,
             stream: Stream::named(self.site.seed, &format!("vm/{}/io", vm.name)),
-            next_issue_ns: 0.0,
+            next_issue_ns: gap_ns * pace.uniform(),
             group: vm.group,
             copied_bytes: vm.workload.copies().then(|| place.working_set()),
             controllers,
