@@ -19,7 +19,7 @@ from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import Demand, Snapshots, VirtualDisk, Vm
 from hypertwin.ingest.vmware.availability import restart_priority
 from hypertwin.ingest.vmware.rvtools import cells
-from hypertwin.ingest.vmware.rvtools.export import Export
+from hypertwin.ingest.vmware.rvtools.export import CONNECTED, Export
 from hypertwin.ingest.vmware.rvtools.places import Names, place
 from hypertwin.ingest.vmware.rvtools.source import Sources
 from hypertwin.ingest.vmware.rvtools.tables import Row
@@ -46,17 +46,17 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
         if not cells.text(row.get("name")):
             unnamed += 1
             continue
-        is_on = cells.word(row.get("power")) in ("poweredon", "on")
-        if is_on and cells.word(row.get("connection")) in _GONE:
+        is_on, connection = cells.word(row.get("power")) in ("poweredon", "on"), cells.word(row.get("connection"))
+        if is_on and connection in _GONE:
             is_on, gone = False, gone + 1
         cpu, memory = cpu_beside(row), memory_beside(row)
         vm = replace(
             _vm(row, cpu, is_on, names),
-            **_measured(export, row, cpu, memory) if is_on and _is_connected(row) else {},
+            **_measured(export, row, cpu, memory) if is_on and connection in CONNECTED else {},
             **_sizes(export, row, cpu, memory),
             **_entitled(export, row, memory, priorities.get(names.cluster(place(row, "host")) or "")),
             disks=tuple(disks.get(disk_key(row), ())),
-            storage_in_guest_bytes=in_guests.get(partition_key(row)) if _is_connected(row) else None,
+            storage_in_guest_bytes=in_guests.get(partition_key(row)) if connection in CONNECTED else None,
             snapshots=snapshots.get(snapshot_key(row), no_snapshots),
             source=sources.of_vm(row, memory),
         )
@@ -97,11 +97,6 @@ def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
         return rows[min(position, len(rows) - 1)] if rows else {}
 
     return row_beside
-
-
-def _is_connected(row: Row) -> bool:
-    """True if its host was reachable. vCenter shows figures of an unreachable host as 0 or as last seen."""
-    return cells.word(row.get("connection")) in ("", "connected")
 
 
 def _vm(row: Row, cpu: Row, is_on: bool, names: Names) -> Vm:
