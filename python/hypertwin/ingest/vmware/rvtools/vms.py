@@ -33,23 +33,30 @@ Key = Callable[[Row], str]
 
 
 def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
-    """Return VMs, including powered-off VMs and templates, each with its key for other exports."""
+    """Return VMs, including powered-off VMs and templates, each with its key for other exports.
+
+    VMs that vCenter cannot run are left out: lost VMs, and placeholders of Site Recovery Manager.
+    """
     cpu_beside, memory_beside = _beside(export, "vCPU"), _beside(export, "vMemory")
     disks, disk_key = _disks(export), _key(export, "vDisk")
     snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
     priorities = export.restart_priorities(names)
     in_guests, partition_key = _in_guests(export), _key(export, "vPartition")
     sources, no_snapshots = Sources(export, _key), Snapshots(0) if export.table("vSnapshot").columns else None
-    gone = unnamed = 0
+    gone = placeholders = unnamed = 0
     found = []
     for row in export.table("vInfo").rows:
         if not cells.text(row.get("name")):
             unnamed += 1
             continue
-        is_on, connection = cells.word(row.get("power")) in ("poweredon", "on"), cells.word(row.get("connection"))
-        if is_on and connection in _GONE:
-            is_on, gone = False, gone + 1
         cpu, memory = cpu_beside(row), memory_beside(row)
+        is_on, connection = cells.word(row.get("power")) in ("poweredon", "on"), cells.word(row.get("connection"))
+        if connection in _GONE:
+            gone += 1
+            continue
+        if cells.flag(row.get("srm_placeholder")):
+            placeholders += 1
+            continue
         vm = replace(
             _vm(row, cpu, is_on, names),
             **_measured(export, row, cpu, memory) if is_on and connection in CONNECTED else {},
@@ -66,6 +73,9 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
     if gone:
         text = "left out: inaccessible, invalid or orphaned in vCenter"
         export.notes.assumed(text, f"{gone} VMs")
+    if placeholders:
+        text = "left out: SRM placeholders, whose VMs run at another site"
+        export.notes.assumed(text, f"{placeholders} VMs")
     if unnamed:
         export.notes.assumed("left out: without a name", f"{unnamed} rows of vInfo")
     return found
