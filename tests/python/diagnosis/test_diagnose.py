@@ -321,6 +321,15 @@ def test_hidden_saturation_needs_a_full_host_and_a_calm_guest(look: Look) -> Non
     assert "hidden-host-saturation" not in codes(look({**full, (DB, "run_sum_pct"): 700}))
     assert "hidden-host-saturation" not in codes(look({**HEALTHY, (HOST, "usage_pct"): 94}))
     assert codes(look({(HOST, "usage_pct"): 100})) == {"host-cpu-saturated"}
+    # most vCPUs show it, though not those of the largest VM
+    apps: Table = {
+        **full,
+        **{(f"{HOST}/vm/app-{number}", "vcpus"): 2 for number in range(5)},
+        **{(f"{HOST}/vm/app-{number}", "run_sum_pct"): 200 for number in range(5)},
+    }
+    assert "hidden-host-saturation" not in codes(look(apps))
+    few = {key: 60.0 if "app-4" in key[0] and key[1] == "run_sum_pct" else value for key, value in apps.items()}
+    assert only(look(few), "hidden-host-saturation").evidence[1].entity == DB
     # one guest of the same name was looked into
     assert "hidden-host-saturation" not in codes(look({**full, ("guest/DB", "guest_cpu_pct"): 89}))
 
