@@ -741,6 +741,17 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     assert next(story for story in told if len(story) == 63)[0]["name"] == "esx1"
 
 
+def test_a_cause_is_shown_as_severe_as_what_follows_from_it(look: Look) -> None:
+    found = look({**HEALTHY, (HOST, "usage_pct"): 100})
+    assert [finding.severity for finding in found.findings] == ["critical", "warning"]
+    assert shown(found)[1].startswith("critical: esx1 is saturated and its guests do not show it")
+    glance, *_ = view.tables_of(diagnosis.view(found.document))
+    assert [(row["code"], row["severity"]["text"]) for row in glance["rows"]] == [
+        ("hidden-host-saturation", "critical"),
+        ("host-cpu-saturated", "critical"),
+    ]
+
+
 def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> None:
     adapter = f"{HOST}/adapter/vmhba0"
     full = {**HEALTHY, (LUN, "queued_commands"): 9}
