@@ -104,7 +104,6 @@ PLANTED = (
         {
             "host-cpu-saturated": "the narrow ones use all of its CPU",
             "cpu-ready": "56 vCPUs for 32 threads: siblings of a vCPU that waits are stopped, the others wait too",
-            "hidden-host-saturation": "all threads are busy with the narrow ones, and the wide one's guest is not",
         },
     ),
     Planted(

@@ -251,6 +251,14 @@ def test_a_failure_after_the_end_is_said_to_come_to_nothing(cli, tiny):
     assert "failures.1 (at 7200 s) has no effect" in " ".join(cli("simulate", tiny).stdout.split())
 
 
+def test_a_clock_at_which_work_was_measured_is_said_to_change_no_work(cli, tiny):
+    changed = ("simulate", tiny, "--set", "hosts.*.clock=1 GHz", "--format", "json")
+    text = "warning: hosts.*.clock does not change the CPU time of oltp: it was measured at this clock, unless "
+    assert cli(*changed, exits=0).stderr.startswith(text)
+    assert "does not change" not in cli(*changed, "--set", "workloads.oltp.reference_clock=2.5 GHz", exits=0).stderr
+    assert "does not change" not in cli("simulate", tiny, "--format", "json", exits=0).stderr
+
+
 def test_a_run_in_which_a_vm_suffers_can_end_a_pipeline(cli):
     quick = ("--duration", "2 s", "--warmup", "1 s", "--replications", "1", "--fail-on", "suffering")
     calm = cli("simulate", SCENARIOS / "small-esxi.yaml", *quick, says="")

@@ -313,6 +313,9 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "hypertwin's Parquet table": lambda: [
         _written(lambda path: telemetry_table.write([telemetry_table.frame(test_telemetry_table.rows())], path))
     ],
+    "hypertwin's CSV table": lambda: [
+        _written(lambda path: telemetry_table.write_csv([telemetry_table.frame(test_telemetry_table.rows())], path))
+    ],
     "diagnosis of a table": _sick,
     "Bitbrains trace (GWA-T-12)": lambda: ["\n".join(test_bitbrains.SAMPLE.read_text().splitlines()[:5])],
     "PowerCLI Get-Stat CSV": lambda: [test_get_stat.WHOLE, test_get_stat.SELECTED],

@@ -109,15 +109,15 @@ def command(
             calibration_file.apply(path, calibration), **vars(replace(asked, progress=update))
         )
     points = simulated.document["points"]
-    late = remarks.too_late(points, simulated.first_scenario)
+    idle = remarks.without_effect(points, simulated.first_scenario)
     for place, sha256 in enumerate(simulated.sha256s, 1):
         streams.detail(f"SHA-256 of the core's report of point {place}: {sha256}")
     if form is not Format.table or file is not None:  # a table on stdout has them
-        for warning in (*simulation.memory_warnings(points), *late):
+        for warning in (*simulation.memory_warnings(points), *idle):
             streams.warn(warning)
     live_options = [] if calibration is None else ["--calibration", str(calibration)]
     page = {"live": simulated.first_scenario, "live_options": live_options} if live else {}
-    _write(simulated, form, file, report, shown, late, page)
+    _write(simulated, form, file, report, shown, idle, page)
     output.fail_on(conditions.SIMULATION, fail_on or (), simulated.document)
 
 
@@ -127,7 +127,7 @@ def _write(
     file: Path | None,
     report: Path | None,
     shown: list[str],
-    late: list[str],
+    idle: list[str],
     page: Mapping[str, Any],
 ) -> None:
     """Write the result, and the page with these further arguments."""
@@ -152,7 +152,7 @@ def _write(
             output.print_table(simulation.table(result, shown, hosts, said))
         else:
             more = ["--show TABLE,...", "--explain", "--report FILE.html"]
-            output.print_table(simulation.brief(result, hosts, late, more=more))
+            output.print_table(simulation.brief(result, hosts, idle, more=more))
         return
     else:
         content = output.render(simulation.table(result, shown, hosts, said))

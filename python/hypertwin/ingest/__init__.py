@@ -16,7 +16,7 @@
 | `figures.py` | sums of simultaneous samples, percentiles, sums over many VMs |
 | `lengths.py` | time that each sample stands for |
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
-| `parquet_table.py` | that table, read from a Parquet file |
+| `parquet_table.py`, `csv_table.py` | that table, read from a Parquet or CSV file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and its queries |
 | `prometheus_text.py`, `promql.py` | telemetry from saved responses of exporters; the same queries, evaluated |
 | `prometheus_series.py` | shared by both readers: entity and metric of a series |

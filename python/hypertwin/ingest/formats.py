@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import address, outside, parquet_table, prometheus, prometheus_text
+from hypertwin.ingest import address, csv_table, outside, parquet_table, prometheus, prometheus_text
 from hypertwin.ingest.benchmarks import cbt, fio_output, hammerdb, hcibench, pgbench, sysbench, vdbench
 from hypertwin.ingest.guests import iostat, pbuttons, sar, vmstat
 from hypertwin.ingest.kvm import libvirt_uri
@@ -34,6 +34,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("hypertwin's CSV table", csv_table.recognises, csv_table.read),
     Format("PowerCLI Get-Stat CSV", get_stat.recognises, get_stat.read),
     Format("esxtop -b", esxtop.recognises, esxtop.read),
     Format("Bitbrains trace (GWA-T-12)", bitbrains.recognises, bitbrains.read),

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, BinaryIO
 from urllib.parse import unquote
@@ -54,7 +54,7 @@ MOST_METRIC, MOST_UNIT = 64, 32
 """Maximum length of metric and unit names. All real ones are shorter."""
 MOST_REASON = 500
 _COLUMNS = "time Datetime(UTC), entity String, metric String, value Float64, unit String"
-_HINT = "write it with: hypertwin telemetry SOURCE -o table.parquet"
+HINT = "write it with: hypertwin telemetry SOURCE -o table.parquet"
 _LENGTH = 8
 """Number of bytes for the length of a part. A length of 0 marks the end, and the outcome follows."""
 
@@ -67,23 +67,14 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the table in a Parquet file, part by part."""
     reading = Reading(path.name, "table", iter(()))
-    reading.frames = _frames(path, reading.notes)
+    reading.frames = Checks(path).frames(_unpacked(path), reading.notes)
     return reading
-
-
-def _frames(path: Path, notes: list[str]) -> Iterator[pl.DataFrame]:
-    checks = _Checks(path)
-    for part in _unpacked(path):
-        yield checks.checked(part)
-    if checks.unknown:
-        names = ", ".join(sorted(checks.unknown)[:10])
-        notes.append(f"left out {len(checks.unknown)} metrics that this version does not know: {names}")
 
 
 def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
     """Yield the rows of a file as plain columns, times as microseconds since 1970. Raises SourceError."""
     program = "from hypertwin.ingest import parquet_table; parquet_table.unpack()"
-    source = outside.Source(path, _HINT)
+    source = outside.Source(path, HINT)
     settings = {"PYTHONPATH": os.pathsep.join(sys.path), "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
     # without memory for one more thread, polars' allocator would try again for ever
     settings["_RJEM_MALLOC_CONF"] = "background_thread:false"
@@ -204,15 +195,24 @@ def _type(kind: pl.DataType) -> str:
     return f"Datetime({kind.time_zone or 'no time zone'})" if isinstance(kind, pl.Datetime) else str(kind)
 
 
-class _Checks:
+class Checks:
     """Checks that rows of a file belong to the table. Remembers known names."""
 
     def __init__(self, path: Path) -> None:
-        self.source = outside.Source(path, _HINT)
+        """Prepare for the file at `path`, which refusals name."""
+        self.source = outside.Source(path, HINT)
         self.entities: set[str] = set()
         self.characters = 0
         self.metrics: set[tuple[str, str]] = set()
         self.unknown: set[str] = set()
+
+    def frames(self, parts: Iterable[pl.DataFrame], notes: list[str]) -> Iterator[pl.DataFrame]:
+        """Yield the parts of a file as frames of the table. At the end, add a note on unknown metrics."""
+        for part in parts:
+            yield self.checked(part)
+        if self.unknown:
+            names = ", ".join(sorted(self.unknown)[:10])
+            notes.append(f"left out {len(self.unknown)} metrics that this version does not know: {names}")
 
     def checked(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a part of the file as a frame of the table. Refuses parts that no reader would write."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from hypertwin import _core, scenario
 from hypertwin.documents.simulation import Point
 from hypertwin.errors import ScenarioError
+from hypertwin.metrics.words import some
 from hypertwin.scenario import virtual_numa
 from hypertwin.show import assumed, measured
 
@@ -18,7 +20,7 @@ FEW_POINTS = 12
 def remarks(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
     """Return notes on the points of a sweep for its tables and page. `first` is the scenario of the first point."""
     ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(first)]
-    return [*too_late(points, first), *ports, *_assumed(points, first)]
+    return [*without_effect(points, first), *ports, *_assumed(points, first)]
 
 
 def of_page(first: scenario.Scenario) -> dict[str, Any]:
@@ -51,8 +53,33 @@ def _assumed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
     return list(dict.fromkeys(note for notes in each for note in notes))
 
 
-def too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
-    """Yield a sentence for each failure and event of the first point that is after the end of every run."""
+def without_effect(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+    """Return a sentence for each setting without effect, `first` being the scenario of the first point."""
+    return [*_too_late(points, first), *_clocks(points[0]["set"], first)]
+
+
+def _clocks(paths: Iterable[str], first: scenario.Scenario) -> Iterator[str]:
+    """Yield a sentence for each set clock of hosts that is also the clock at which work of their VMs was measured."""
+    group_of = {host.name: host.group for host in first.inventory.hosts}
+    for path in paths:
+        section, _, rest = path.partition(".")
+        group, _, key = rest.rpartition(".")
+        if (section, key) != ("hosts", "clock"):
+            continue
+        on_them = {vm.group for vm in first.inventory.vms if fnmatchcase(group_of.get(vm.host, ""), group)}
+        used = {first.data["vms"][name].get("workload") for name in on_them}
+        names = sorted(
+            name for name, work in first.data["workloads"].items() if name in used and "reference_clock" not in work
+        )
+        if names:
+            yield (
+                f"{path} does not change the CPU time of {some(names)}: it was measured at this clock, unless "
+                "workloads.NAME.reference_clock is set."
+            )
+
+
+def _too_late(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+    """Return a sentence for each failure and event of the first point that is after the end of every run."""
     end_s = max(point["warmup_s"] + point["duration_s"] for point in points)
     return [
         f"{section}.{index} (at {each['at']}) has no effect: the run ends at {end_s:g} s, warm-up included "

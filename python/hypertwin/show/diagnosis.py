@@ -53,9 +53,14 @@ class Group(NamedTuple):
         return f"{whose}: {self.worst['figure']}"
 
     @property
+    def severity(self) -> Severity:
+        """Worst severity, including that of consequences."""
+        return min((one.worst["severity"] for one in (self, *self.follows)), key=SEVERITIES.index)
+
+    @property
     def badge(self) -> v.Badge:
         """Badge of the worst severity."""
-        return _badge(self.worst["severity"])
+        return _badge(self.severity)
 
 
 class Evidence(NamedTuple):
@@ -85,7 +90,7 @@ def groups(found: Findings) -> list[Group]:
         Group(head.code, head.findings, by_code(sorted(follows[head.code], key=lambda finding: place[id(finding)])))
         for head in heads
     ]
-    return sorted(made, key=lambda each: min(SEVERITIES.index(one.worst["severity"]) for one in (each, *each.follows)))
+    return sorted(made, key=lambda each: SEVERITIES.index(each.severity))
 
 
 def stories(found: Findings) -> list[list[Finding]]:
@@ -205,9 +210,7 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
     counts = {each: sum(finding["severity"] == each for finding in findings) for each in SEVERITIES}
     worst = next((TONES[each] for each in SEVERITIES if counts[each]), None)
     more = [
-        f"{each.worst['severity']}: {each.code}, {each.text}"
-        if len(each.findings) > 1
-        else f"{each.worst['severity']}: {_titled(each.worst)}"
+        f"{each.severity}: {f'{each.code}, {each.text}' if len(each.findings) > 1 else _titled(each.worst)}"
         for each in grouped[:MAX_ANSWERED]
     ]
     if len(grouped) > MAX_ANSWERED:

@@ -89,7 +89,9 @@ def _controls(section: str, scenario: Scenario) -> Iterator[Control]:
             yield _control("hosts.NAME.hypervisor", "Hypervisor")
             yield _control("hosts.NAME.cores_per_socket", "Cores per socket", span=3, reach=8)
             yield _control("hosts.NAME.threads_per_core", "Threads per core", span=1, reach=2)
-            yield _control("hosts.NAME.clock", "Nominal clock", unit="GHz", step=0.1, span=2, reach=4)
+            # without a reference clock, work is measured at this clock
+            if any("reference_clock" in work for work in scenario.data["workloads"].values()):
+                yield _control("hosts.NAME.clock", "Nominal clock", unit="GHz", step=0.1, span=2, reach=4)
             yield _control("hosts.NAME.memory_per_node", "Memory per NUMA node", unit="GiB", span=3, reach=64)
         case "storage":
             yield _control("storage.NAME.redundancy", "Redundancy", values=_redundancies(scenario))

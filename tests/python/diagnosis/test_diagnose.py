@@ -321,6 +321,15 @@ def test_hidden_saturation_needs_a_full_host_and_a_calm_guest(look: Look) -> Non
     assert "hidden-host-saturation" not in codes(look({**full, (DB, "run_sum_pct"): 700}))
     assert "hidden-host-saturation" not in codes(look({**HEALTHY, (HOST, "usage_pct"): 94}))
     assert codes(look({(HOST, "usage_pct"): 100})) == {"host-cpu-saturated"}
+    # most vCPUs show it, though not those of the largest VM
+    apps: Table = {
+        **full,
+        **{(f"{HOST}/vm/app-{number}", "vcpus"): 2 for number in range(5)},
+        **{(f"{HOST}/vm/app-{number}", "run_sum_pct"): 200 for number in range(5)},
+    }
+    assert "hidden-host-saturation" not in codes(look(apps))
+    few = {key: 60.0 if "app-4" in key[0] and key[1] == "run_sum_pct" else value for key, value in apps.items()}
+    assert only(look(few), "hidden-host-saturation").evidence[1].entity == DB
     # one guest of the same name was looked into
     assert "hidden-host-saturation" not in codes(look({**full, ("guest/DB", "guest_cpu_pct"): 89}))
 
@@ -730,6 +739,17 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     told = diagnosis.stories(found.document)
     assert sorted(map(len, told)) == [1] * 61 + [63]
     assert next(story for story in told if len(story) == 63)[0]["name"] == "esx1"
+
+
+def test_a_cause_is_shown_as_severe_as_what_follows_from_it(look: Look) -> None:
+    found = look({**HEALTHY, (HOST, "usage_pct"): 100})
+    assert [finding.severity for finding in found.findings] == ["critical", "warning"]
+    assert shown(found)[1].startswith("critical: esx1 is saturated and its guests do not show it")
+    glance, *_ = view.tables_of(diagnosis.view(found.document))
+    assert [(row["code"], row["severity"]["text"]) for row in glance["rows"]] == [
+        ("hidden-host-saturation", "critical"),
+        ("host-cpu-saturated", "critical"),
+    ]
 
 
 def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> None:

@@ -64,6 +64,36 @@ def test_a_table_is_read_back_as_it_was_written(table: Path) -> None:
     assert (reading.kind, reading.gaps, reading.notes) == ("table", [], [])
 
 
+def test_a_csv_table_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    frame = telemetry_table.frame([*rows(), (None, "guest/db", "run_queue", 3.0)])
+    telemetry_table.write_csv([frame], path)
+    reading = formats.read(str(path))
+    assert pl.concat(reading.frames).equals(frame)
+    assert (reading.kind, reading.gaps, reading.notes) == ("table", [], [])
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (",host/a,usage_pct,1", "row: 4 columns"),
+        (",host/a,usage_pct,much,%", "a row without entity"),
+        ("2026-01-01T09:00:00,host/a,usage_pct,1,%", "time: 2026-01-01T09:00:00"),
+        ("now,host/a,usage_pct,1,%", "t.csv:2"),
+        ("1969-01-01T09:00:00+0000,host/a,usage_pct,1,%", "time: before 1970"),
+        ("0001-01-01T00:00:00+2359,host/a,usage_pct,1,%", "time: before 1970"),
+        (",house/a,usage_pct,1,%", "entity: house/a"),
+        (",,usage_pct,1,%", "entity: "),
+        (",host/a,usage_pct,1,ms", "unit of usage_pct: ms"),
+        (f',"{"a" * 200_000}', "rows of CSV"),
+    ],
+)
+def test_a_csv_table_with_other_rows_is_refused(tmp_path: Path, row: str, said: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"time,entity,metric,value,unit\n{row}\n")
+    refused(path, said)
+
+
 def test_times_may_be_missing(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame = telemetry_table.frame([(None, "guest/db", "run_queue", 3.0)])

@@ -97,7 +97,7 @@ def test_every_control_is_a_key_of_the_schema_with_its_range():
          hypervisor: linux-6.6}}, storage: {p: {kind: ceph, nodes: n, redundancy: "replicas-3",
          devices: {per_node: 2, capacity: 1 TB, kind: nvme}}},
          vms: {a: {vcpus: 2, memory: 4 GiB, workload: w, storage: p}},
-         workloads: {w: {arrivals: {open: {rate: 5 /s}}, cpu: {mean: 1 ms}, ios: 1}}}
+         workloads: {w: {arrivals: {open: {rate: 5 /s}}, cpu: {mean: 1 ms}, ios: 1, reference_clock: 2 GHz}}}
         """
     )
     found = live.live(scenario, [])
@@ -122,6 +122,11 @@ def test_every_control_is_a_key_of_the_schema_with_its_range():
     assert redundancy[0] == "replicas-3" and "raid-5" not in redundancy
     for scheme in redundancy:
         assert language.redundancy(scheme)
+
+
+def test_a_clock_to_which_all_work_refers_is_no_control():
+    offered = [each["key"] for each in live.live(load(TINY), [])["controls"]["hosts"]]
+    assert ["cores_per_socket"] in offered and ["clock"] not in offered
 
 
 @pytest.fixture

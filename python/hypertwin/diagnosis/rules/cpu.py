@@ -393,9 +393,9 @@ def _at_limit(case: Case) -> Iterator[Finding]:
     "hidden-host-saturation",
     title="A host is saturated and its guests do not show it",
     says=(
-        "All cores of the host are busy, but the guest of its largest VM shows free CPU. Each vCPU is slower on cores "
-        "whose two threads are busy, and no guest sees that. Sources publish that guest CPU falls on a saturated "
-        "host, but not at which values."
+        "All cores of the host are busy, but its largest VM, and guests with most of its vCPUs, show free CPU. Each "
+        "vCPU is slower on cores whose two threads are busy, and no guest sees that. Sources publish that guest CPU "
+        "falls on a saturated host, but not at which values."
     ),
     bands=(USAGE, GUEST),
     references=(LARGE_DATABASES, USAGE_COUNTER),
@@ -406,7 +406,7 @@ def _at_limit(case: Case) -> Iterator[Finding]:
     ),
 )
 def hidden_host_saturation(case: Case) -> Iterator[Finding]:
-    """Find saturated hosts whose largest guest shows free CPU."""
+    """Find saturated hosts whose largest guest, and guests with most vCPUs, show free CPU."""
     for host in case.hosts:
         usage = case.evidence.stat(host.entity, USAGE.metric)
         # the largest VM of the host must be known
@@ -416,7 +416,8 @@ def hidden_host_saturation(case: Case) -> Iterator[Finding]:
         if not busy:
             continue
         vm, largest = max(busy, key=lambda pair: (pair[1].stat.mean * (pair[0].vcpus or 0), pair[0].name))
-        if GUEST.severity(largest.stat.median) is None:
+        calm = sum(each.vcpus or 0 for each, found in busy if GUEST.severity(found.stat.median))
+        if GUEST.severity(largest.stat.median) is None or 2 * calm <= sum(each.vcpus or 0 for each, _ in busy):
             continue
         waiting = [
             (each.high, other.name) for other in host.vms if (each := case.waiting(other)) and READY.severity(each.high)

@@ -19,7 +19,7 @@ from hypertwin.errors import SourceError
 from hypertwin.ingest import sources, to_scenario
 from hypertwin.ingest.inventory import Inventory, Vm
 from hypertwin.ingest.vmware import rvtools
-from hypertwin.ingest.vmware.rvtools import tables
+from hypertwin.ingest.vmware.rvtools import cells, tables
 
 SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
 
@@ -278,15 +278,22 @@ def test_what_cannot_be_done_without(tab: str, column: str | None, where: str, t
     assert (column or tab) in mistake.allowed
 
 
-def test_machines_that_vcenter_lost_and_rows_without_a_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", ["orphaned", "inaccessible", "invalid"])
+def test_machines_that_cannot_run_and_rows_without_a_name(state: str, tmp_path: Path) -> None:
     tabs = export(2, 8, 10)
-    tabs["vInfo"][0]["Connection state"] = "orphaned"
+    for number in (0, 8):  # on and off
+        tabs["vInfo"][number]["Connection state"] = state
     tabs["vInfo"][1]["VM"] = ""
+    tabs["vInfo"][2]["SRM Placeholder"] = "True"
     tabs["vRP"][0]["CPU limit"] = 20_000
     found = _read(tmp_path, tabs)
-    assert not found.vms[0].powered_on
-    assert len(found.vms) == 8
-    assert {each.subject for each in found.assumptions} == {"1 VMs", "1 rows of vInfo", "resource pools"}
+    assert [vm.name for vm in found.vms] == [cells.text(row["VM"]) for row in tabs["vInfo"][3:8]]
+    assert {(each.subject, each.text.partition(":")[0]) for each in found.assumptions} == {
+        ("2 VMs", "left out"),
+        ("1 VMs", "left out"),
+        ("1 rows of vInfo", "left out"),
+        ("resource pools", "their limits, reservations and shares are no part of scenarios"),
+    }
 
 
 def test_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:

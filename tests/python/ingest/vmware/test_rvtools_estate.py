@@ -14,7 +14,7 @@ from tests.python.ingest.vmware.rvtools_estate import CLUSTERS, CROWDED, DATABAS
 from tests.python.ingest.vmware.rvtools_files import HEADERS, Tabs, write_csv, write_xlsx
 
 from hypertwin.ingest import sources
-from hypertwin.ingest.inventory import Cluster, Host, Inventory, Snapshots, Vm
+from hypertwin.ingest.inventory import Assumption, Cluster, Host, Inventory, Snapshots, Vm
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import column_name
 from hypertwin.members import SourceCluster
@@ -518,6 +518,27 @@ def test_figures_of_a_host_that_does_not_answer_are_none(tmp_path: Path) -> None
     assert (found.vms[0].demand, found.vms[0].ready_pct, found.vms[0].memory_active_bytes) == (None, None, None)
     assert (found.vms[0].storage_in_guest_bytes, found.vms[0].storage_used_bytes is None) == (None, False)
     assert found.vms[1].demand is not None
+    assert found.hosts[0].cpu_usage_pct is not None  # its other VMs are connected
+
+
+@pytest.mark.parametrize("others", ["disconnected", "orphaned"])
+def test_a_host_that_does_not_answer_is_in_maintenance_without_figures(others: str, tmp_path: Path) -> None:
+    def change(tabs: Tabs) -> None:
+        gone = tabs["vHost"][0]
+        gone.update({"CPU usage %": 0, "Memory usage %": 0})
+        here = [row for row in tabs["vInfo"] if row["Host"] == gone["Host"]]
+        for row in here:
+            row["Connection state"] = others
+        here[0]["Connection state"] = "disconnected"
+
+    found = changed(tmp_path, change)
+    first, second = found.hosts
+    assert (first.in_maintenance, first.cpu_usage_pct, first.memory_usage_pct, first.counter) == (True, None, None, "")
+    assert (first.ballooned_bytes, first.swapped_bytes) == (None, None)
+    assert not second.in_maintenance
+    assert second.cpu_usage_pct
+    text = "disconnected: assumed in maintenance; its VMs are as of its last connection"
+    assert Assumption(f"host {first.name}", text) in found.assumptions
 
 
 @pytest.mark.parametrize("odd", ["", "-", "n/a", "many", "=1+1", True, -5, "9" * 400, "nan", 1e300])
@@ -525,7 +546,7 @@ def test_odd_cells_give_a_plausible_inventory(odd: object, tmp_path: Path) -> No
     tabs = estate([EDGE])
     for tab, columns in HEADERS.items():
         needed = {"VM", "Host", "Name", "Powerstate", "# Memory", "# CPU", "Cores per CPU", "Template", "Cluster"}
-        for column in set(columns) - needed:
+        for column in set(columns) - needed - {"SRM Placeholder"}:
             if tabs[tab]:
                 tabs[tab][0][column] = odd
     found = read(tabs, tmp_path)

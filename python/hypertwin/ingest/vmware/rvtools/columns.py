@@ -50,6 +50,7 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         **_VM,
         "power": ("powerstate",),
         "template": ("template",),
+        "srm_placeholder": ("srmplaceholder",),
         "connection": ("connectionstate",),
         "cpus": ("cpus",),
         "memory": ("memory",),

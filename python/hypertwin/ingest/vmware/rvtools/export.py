@@ -24,6 +24,9 @@ from hypertwin.members import SourceCluster
 HOST_COUNTER = "vHost/CPU usage %"
 MOST_PCT = 1_000.0
 """Maximum usage in per cent. With turbo it can exceed 100."""
+CONNECTED = frozenset(("", "connected"))
+"""Connection states of VMs on a reachable host. vCenter shows figures of other VMs as 0 or as last seen."""
+_MEASURED = ("usage", "memory_usage", "ballooned", "swapped")
 _VERSION = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _NO_TABLE = Table()
 _VCENTER = frozenset(TABS["vHost"]["vcenter"])
@@ -139,9 +142,13 @@ class Export:
 
     def hosts(self, names: Names) -> list[Host]:
         """Return hosts."""
-        version, of_vcenter = self._version(), 0
+        version, of_vcenter, unreachable = self._version(), 0, self._unreachable(names)
         hosts = []
-        for at, row in self.host_rows:
+        for at, exported in self.host_rows:
+            name, row = names.host(at) or at.host, exported
+            if name.casefold() in unreachable:
+                self.notes.unreachable(name, "disconnected")
+                row = {**exported, **dict.fromkeys(_MEASURED), "maintenance": True}
             hypervisor = cells.text(row.get("version")) or None
             if hypervisor is None and version:
                 hypervisor, of_vcenter = f"VMware ESXi {version}", of_vcenter + 1
@@ -149,6 +156,14 @@ class Export:
         if of_vcenter and version:
             self.notes.assumed(f"ESXi of vCenter's version, {version}", f"{of_vcenter} hosts")
         return hosts
+
+    def _unreachable(self, names: Names) -> set[str]:
+        """Return the names of disconnected hosts, in lower case. Only their VMs show it."""
+        states: dict[str, set[str]] = defaultdict(set)
+        for row in self.tables["vInfo"].rows:
+            name = names.host(place(row, "host")) or ""
+            states[name.casefold()].add(cells.word(row.get("connection")))
+        return {host for host, seen in states.items() if "disconnected" in seen and not seen & CONNECTED}
 
     def _host(self, at: Place, row: Row, names: Names, hypervisor: str | None) -> Host:
         sockets, cores = cells.whole(row.get("sockets")), cells.whole(row.get("cores"))

@@ -19,7 +19,7 @@ from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import Demand, Snapshots, VirtualDisk, Vm
 from hypertwin.ingest.vmware.availability import restart_priority
 from hypertwin.ingest.vmware.rvtools import cells
-from hypertwin.ingest.vmware.rvtools.export import Export
+from hypertwin.ingest.vmware.rvtools.export import CONNECTED, Export
 from hypertwin.ingest.vmware.rvtools.places import Names, place
 from hypertwin.ingest.vmware.rvtools.source import Sources
 from hypertwin.ingest.vmware.rvtools.tables import Row
@@ -33,30 +33,37 @@ Key = Callable[[Row], str]
 
 
 def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
-    """Return VMs, including powered-off VMs and templates, each with its key for other exports."""
+    """Return VMs, including powered-off VMs and templates, each with its key for other exports.
+
+    VMs that vCenter cannot run are left out: lost VMs, and placeholders of Site Recovery Manager.
+    """
     cpu_beside, memory_beside = _beside(export, "vCPU"), _beside(export, "vMemory")
     disks, disk_key = _disks(export), _key(export, "vDisk")
     snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
     priorities = export.restart_priorities(names)
     in_guests, partition_key = _in_guests(export), _key(export, "vPartition")
     sources, no_snapshots = Sources(export, _key), Snapshots(0) if export.table("vSnapshot").columns else None
-    gone = unnamed = 0
+    gone = placeholders = unnamed = 0
     found = []
     for row in export.table("vInfo").rows:
         if not cells.text(row.get("name")):
             unnamed += 1
             continue
-        is_on = cells.word(row.get("power")) in ("poweredon", "on")
-        if is_on and cells.word(row.get("connection")) in _GONE:
-            is_on, gone = False, gone + 1
         cpu, memory = cpu_beside(row), memory_beside(row)
+        is_on, connection = cells.word(row.get("power")) in ("poweredon", "on"), cells.word(row.get("connection"))
+        if connection in _GONE:
+            gone += 1
+            continue
+        if cells.flag(row.get("srm_placeholder")):
+            placeholders += 1
+            continue
         vm = replace(
             _vm(row, cpu, is_on, names),
-            **_measured(export, row, cpu, memory) if is_on and _is_connected(row) else {},
+            **_measured(export, row, cpu, memory) if is_on and connection in CONNECTED else {},
             **_sizes(export, row, cpu, memory),
             **_entitled(export, row, memory, priorities.get(names.cluster(place(row, "host")) or "")),
             disks=tuple(disks.get(disk_key(row), ())),
-            storage_in_guest_bytes=in_guests.get(partition_key(row)) if _is_connected(row) else None,
+            storage_in_guest_bytes=in_guests.get(partition_key(row)) if connection in CONNECTED else None,
             snapshots=snapshots.get(snapshot_key(row), no_snapshots),
             source=sources.of_vm(row, memory),
         )
@@ -66,6 +73,9 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
     if gone:
         text = "left out: inaccessible, invalid or orphaned in vCenter"
         export.notes.assumed(text, f"{gone} VMs")
+    if placeholders:
+        text = "left out: SRM placeholders, whose VMs run at another site"
+        export.notes.assumed(text, f"{placeholders} VMs")
     if unnamed:
         export.notes.assumed("left out: without a name", f"{unnamed} rows of vInfo")
     return found
@@ -97,11 +107,6 @@ def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
         return rows[min(position, len(rows) - 1)] if rows else {}
 
     return row_beside
-
-
-def _is_connected(row: Row) -> bool:
-    """True if its host was reachable. vCenter shows figures of an unreachable host as 0 or as last seen."""
-    return cells.word(row.get("connection")) in ("", "connected")
 
 
 def _vm(row: Row, cpu: Row, is_on: bool, names: Names) -> Vm:
