@@ -55,9 +55,28 @@ def _answer(points: Sequence[Point]) -> tuple[Answer, list[Break]]:
         return {"tone": "warn", "text": "The result has no points.", "more": []}, []
     axes = Axes.of(shown)
     if axes.x is None:
-        return _beside(shown), []
+        return _graver(shown, axes, _beside(shown)), []
     found = verdicts(shown, axes)
-    return _along(shown, axes.x, found), [verdict.to_dict() for verdict in found]
+    return _graver(shown, axes, _along(shown, axes.x, found)), [verdict.to_dict() for verdict in found]
+
+
+def _graver(points: Sequence[Point], axes: Axes, found: Answer) -> Answer:
+    """Return the answer of a sweep after data that are lost and VMs that cannot restart, as for a single point."""
+    losses = [(place(point, axes.paths), told) for point in points if (told := " ".join(_losses(point)))]
+    if not losses:
+        return found
+    where, told = losses[0]
+    text = (
+        f"At {len(losses)} of {count(len(points), 'point')} data are lost or VMs cannot restart. With {where}: {told}"
+    )
+    return {"tone": "bad", "text": text, "more": [found["text"], *found["more"]]}
+
+
+def _losses(point: Point) -> list[str]:
+    """Return sentences about VMs that cannot restart and pools that lost data."""
+    pools = (point.get("pools") or {}).items()
+    lost = [f"{name} lost {number(pool['lost_gib'])} GiB of data." for name, pool in pools if pool["lost_gib"] > 0]
+    return [*point["judgement"].get("unplaced", ()), *lost]
 
 
 def _along(points: Sequence[Point], x: str, found: Sequence[Verdict]) -> Answer:

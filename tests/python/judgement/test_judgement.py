@@ -102,6 +102,23 @@ class TestASweep:
             ("batch", "from 2 batch VMs on", {"vms.batch.count": 2}),
         ]
 
+    def test_says_first_where_data_are_lost_or_vms_cannot_restart(self):
+        down = "2 VMs could not restart: db-2, db-4 need memory."
+        for path, values in (
+            ("vms.db.vcpus", (2, 4, 8)),
+            ("hosts.esx.hypervisor", ("esxi-6.7", "esxi-7.0", "esxi-8.0")),
+        ):
+            points = [point({"db": vm()}, {path: value}) for value in values]
+            calm, _ = answer(points)
+            points[1]["judgement"]["unplaced"] = [down]
+            points[2]["pools"] = {"ceph": {"lost_gib": 3.0}, "vsan": {"lost_gib": 0.0}}
+            found, _ = answer(points)
+            assert calm["tone"] != "bad" and found["tone"] == "bad"
+            assert found["text"].startswith("At 2 of 3 points data are lost or VMs cannot restart. With ")
+            assert found["text"].endswith(f": {down}") and found["more"][0] == calm["text"]
+            points[1]["judgement"]["unplaced"] = []
+            assert answer(points)[0]["text"].endswith(": ceph lost 3 GiB of data.")
+
     def test_says_where_a_group_stops_suffering_and_where_in_between_or_everywhere(self):
         assert along(200, 150, 60, 50).startswith("Up to 2 vCPUs, db suffers, and no longer above: p99 150 ms, 3 times")
         assert along(50, 200, 50, 120).startswith("db suffers with 2 vCPUs and 8 vCPUs: p99 200 ms, 4 times")

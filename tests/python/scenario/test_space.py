@@ -135,7 +135,9 @@ def test_virtual_disks_of_one_vm_count_with_the_policies_that_are_dealt_to_them(
     assert [each["stored_gib"] / TB for each in found["policies"]] == pytest.approx([0, 4, 2])
     assert found["used_pct"] == pytest.approx(100 * (4 * 2 + 2 * 4 / 3) / 40)
     # what a copy writes to a named pool has no policy
-    copied = room({"kind": "vsan", **OSA, "policies": policies}, vms={"": 2}, machine=dealt, copies={"write_to": "pool"})
+    copied = room(
+        {"kind": "vsan", **OSA, "policies": policies}, vms={"": 2}, machine=dealt, copies={"write_to": "pool"}
+    )
     assert [each["stored_gib"] / TB for each in copied["policies"]] == pytest.approx([6, 4, 2])
 
 
