@@ -707,6 +707,23 @@ fn a_reservation_of_one_starves_no_other() {
     }
 }
 
+/// What a VM got by its reservation while the host was full is not taken from its shares afterwards.
+#[test]
+fn a_reservation_that_was_needed_is_not_held_against_a_vm_later() {
+    let mut machine = host("esxi-7.0", 1, 2, 1);
+    machine["clock"] = json!("1 GHz");
+    let leaves = json!({"count": 8, "shares": 1000, "load_steps": [{"at": "58 s", "factor": 0}]});
+    let vms = json!({
+        "reserved": vm(2, "hungry", json!({"shares": 1000, "reservation": "600 MHz"})),
+        "rival": vm(2, "hungry", json!({"shares": 1000})), "crowd": vm(1, "hungry", leaves),
+    });
+    let report = report(&scenario(machine, vms, json!({"hungry": hungry(2)}), "20 s", "60 s"), 1);
+    for name in ["reserved", "rival"] {
+        let used_mhz = report.vms[name].used_mhz;
+        assert!((used_mhz / 1000.0 - 1.0).abs() < 0.05, "{name}: {used_mhz}");
+    }
+}
+
 /// A VM with little share reserves part of what it demands, beside others with much: it gets that, whether it pauses
 /// for less time than it is late, or what it is charged on half a core is less than what it reserves.
 #[test]

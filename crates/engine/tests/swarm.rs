@@ -585,3 +585,65 @@ fn shares_limits_and_reservations_are_honoured() {
     }
     assert!(checked >= 60 || !usual_seeds(), "only {checked} divisions were checked");
 }
+
+/// Hungry machines of several vCPUs, and some that want little, divide the cores of a node likewise, however unequal
+/// their shares are.
+#[test]
+fn wide_machines_get_their_shares_reservations_and_demand() {
+    let mut checked = 0;
+    for seed in seeds(120) {
+        let mut dice = Dice::new(seed, "wide");
+        let cores = dice.range(2, 6);
+        let (mut vms, mut claims, mut wide) = (Map::new(), Vec::new(), Vec::new());
+        let (mut workloads, mut reserved) = (Map::new(), 0.0);
+        for index in 0..dice.range(2, 5) {
+            let vcpus = dice.range(1, cores.min(4));
+            let shares = dice.pick(&[50.0, 500.0, 1000.0, 2000.0, 4000.0]) * vcpus as f64;
+            let mut more = json!({"shares": shares});
+            let most = 1000.0 * vcpus as f64;
+            let wanted = if dice.one_in(3) { most * dice.range(5, 40) as f64 / 100.0 } else { most };
+            let mut claim = Claim::new(shares, wanted);
+            if dice.one_in(3) {
+                let reservation = (most / 2.0).min(800.0 * cores as f64 - reserved).max(0.0).round();
+                reserved += reservation;
+                claim = claim.reserved(reservation);
+                more["reservation"] = json!(format!("{reservation} MHz"));
+            }
+            if dice.one_in(4) {
+                let limit = claim.reservation + dice.range(50, 500) as f64;
+                claim = claim.limited(limit);
+                more["limit"] = json!(format!("{limit} MHz"));
+            }
+            let work = if wanted < most {
+                json!({"arrivals": {"open": {"rate": format!("{} /s", wanted / 5.0)}}, "cpu": {"mean": "5 ms"}})
+            } else {
+                support::hungry(vcpus as u32)
+            };
+            workloads.insert(format!("w{index}"), work);
+            vms.insert(format!("v{index}"), support::vm(vcpus as u32, &format!("w{index}"), more));
+            claims.push(claim);
+            wide.push(most);
+        }
+        let mut host = support::host(dice.pick(&["esxi-5.0", "esxi-6.0", "esxi-6.7", "esxi-8.0"]), 1, cores as u32, 1);
+        host["clock"] = json!("1 GHz");
+        host.as_object_mut().expect("a mapping").remove("overhead");
+        let scenario = support::scenario(host, Value::Object(vms), Value::Object(workloads), "60 s", "10 s");
+        let result = run(&scenario, replication_seed(seed, 0)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let overhead = result.hosts[0].overhead_pct / 100.0;
+        let expected = proportional_share(1000.0 * cores as f64 * (1.0 - overhead), &claims);
+        if expected.iter().zip(&wide).any(|(mhz, most)| *mhz > 0.75 * most) {
+            // Who is due most of its cores cannot catch up after a quantum that another had.
+            continue;
+        }
+        checked += 1;
+        for ((vm, expected), claim) in result.vms.iter().zip(expected).zip(&claims) {
+            assert!(
+                (vm.used_mhz - expected).abs() <= 0.06 * expected + 25.0,
+                "seed {seed}: {} used {} MHz of {expected}; {claim:?} of {claims:?} on {cores} cores",
+                vm.name,
+                vm.used_mhz
+            );
+        }
+    }
+    assert!(checked >= 40 || !usual_seeds(), "only {checked} divisions were checked");
+}
