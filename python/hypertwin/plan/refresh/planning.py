@@ -185,16 +185,17 @@ class Planner:
         scenario = candidate.scenario(self.present, wanted, work_per_cycle(self.speeds))
         groups = candidate.host_groups(wanted)
         cluster = scenario.inventory.clusters[0]
-        demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
+        demand = self.demand.of_cluster(scenario, cluster) if self.present.is_measured else None
         limits = self.limits_of(choice.takes)
         return Made.of(scenario, cluster, limits, demand, self.memory, groups, speeds, choice.takes)
 
     def as_is(self, scenario: Scenario, cluster: Cluster) -> Made:
         """Return the problem of a present cluster."""
-        demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
-        groups = list(dict.fromkeys(host.group for host in scenario.inventory.hosts))
+        demand = self.demand.of_cluster(scenario, cluster) if self.present.is_measured else None
+        hosts = [host for host in scenario.inventory.hosts if host.cluster == cluster.name]
+        groups = list(dict.fromkeys(host.group for host in hosts))
         cycles = work_per_cycle(self.speeds)
-        speeds = {host.group: cycles[host.group] / host.work_per_cycle for host in scenario.inventory.hosts}
+        speeds = {host.group: cycles[host.group] / host.work_per_cycle for host in hosts}
         return Made.of(scenario, cluster, self.limits_of((cluster.name,)), demand, self.memory, groups, speeds)
 
     def limits_of(self, clusters: Sequence[str]) -> Limits:
@@ -292,11 +293,12 @@ class Demand:
 
         return Demand(mhz, mean(mhz), mean(work) | work)
 
-    def of_scenario(self, scenario: Scenario) -> dict[str, float]:
-        """Return the demand of each VM of a candidate."""
+    def of_cluster(self, scenario: Scenario, cluster: Cluster) -> dict[str, float]:
+        """Return the demand of each VM of a cluster, without storage appliances."""
         return {
             vm.name: self.mhz[vm.name] if vm.name in self.mhz else self.of_group[vm.group]
             for vm in scenario.inventory.vms
+            if vm.cluster == cluster.name and not vm.storage_appliance
         }
 
     def measured_on(self, scenario: Scenario) -> dict[str, float]:

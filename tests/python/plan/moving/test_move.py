@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.python.plan.refresh.made import NEW, cluster, host
+from tests.python.plan.refresh.made import NEW, beside, cluster, host
 
 import hypertwin
 from hypertwin import scenario
@@ -150,6 +150,14 @@ def test_hosts_are_reused_one_after_another_with_as_few_loans_as_needed(vms: int
     for each in found["steps"]:
         assert each["moved"] + each["staying"] == vms
         assert each["source_peak_pct"] <= 100 and each["target_peak_pct"] <= 100
+
+
+def test_another_cluster_changes_nothing_of_reused_hosts() -> None:
+    alone = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off")
+    both = beside(cluster(hosts=6, vms=20, mhz=100))
+    found = move(both, reuse_hosts=True, twin="off", cluster="default")
+    assert found["arrival"] == alone["arrival"]
+    assert found["arrival"]["rolling"][0]["feasible"]
 
 
 def test_one_host_alone_takes_no_vm_because_it_can_fail() -> None:
