@@ -124,7 +124,7 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
         )
     elif state.spare["cpu"] != state.spare["memory"] or state.spare["cores"] != state.spare["memory"]:
         each = ", ".join(f"{some([host.name for host in hosts])} by {by}" for by, hosts in state.spare.items())
-        yield f"The largest hosts differ by resource: {each}. For each figure, the hosts with most of it fail."
+        yield f"The hosts that fail differ by resource: {each}. For each figure, they are the worst to lose."
     if limits.speed != 1:
         yield (
             f"A core counts as {limits.speed:g} measured cores. Usage, VMs remaining and limits use this ratio, which"
