@@ -29,7 +29,7 @@ class Basis(TypedDict):
     """Time of the measurement, or of the latest one if there are several."""
     counter: str | None
     known_pct: float
-    """Percentage of the sum that was measured. The rest is assumed equal."""
+    """Percentage of the sum that was measured, by this or a lower statistic. The rest is assumed equal."""
     text: str
     """Basis in one sentence."""
 

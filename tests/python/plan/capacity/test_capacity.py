@@ -487,6 +487,34 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     assert found["memory_active_pct"] == 100 * 32 / 512
 
 
+@pytest.mark.parametrize("new", [1, 3, 40])
+def test_each_vm_has_its_best_statistic_and_the_others_are_named(new):
+    """VMs of a p95 keep it, however many new ones have only a sample."""
+    old = vm(1, "1 GiB", count=16, cluster="a", measured={**SERIES, "cpu_mhz": 500, "cpu_p95_mhz": 1500})
+    vms = {"old": old, "new": vm(1, "1 GiB", count=new, cluster="a", measured={"cpu_mhz": 400})}
+    found = counted({"esx": host(count=2)}, vms)
+    assert found["cpu_demand_ghz"] == pytest.approx(16 * 1.5 + new * 0.4)
+    part, basis = 100 * new * 0.4 / found["cpu_demand_ghz"], found["demand"]["cpu"]
+    said = "p95 of each VM over 7 d to 2026-05-01, added up (upper bound)"
+    assert basis["text"] == f"{said}; single sample for {part:.0f}% of it"
+    assert (basis["kind"], basis["known_pct"], found["sources"]["cpu_usage_pct"]) == ("p95", 100, "measured")
+    assert f"No p95 for {part:.0f}% of CPU demand: used a single sample." in found["notes"]
+    # a peak that nobody measured is named as before
+    peak = counted({"esx": host(count=2)}, vms, demand="peak")
+    assert (peak["cpu_demand_ghz"], peak["notes"][0]) == (found["cpu_demand_ghz"], "No peak of CPU demand: used a p95.")
+
+
+def test_a_vm_without_a_figure_has_its_share_of_what_its_host_used_on_average():
+    hosts = {"esx": host(count=2, measured={**SERIES, "cpu_usage_pct": 25})}
+    web = vm(count=2, host="esx-1", measured={**SERIES, "cpu_mhz": 1000, "cpu_p95_mhz": 5000})
+    found = counted(hosts, {"web": web, "new": vm(count=2, host="esx-2")})
+    assert found["cpu_demand_ghz"] == pytest.approx(2 * 5 + 8)
+    assert (
+        "p95 of each VM over 7 d to 2026-05-01, added up (upper bound); mean for 44% of it"
+        in found["demand"]["cpu"]["text"]
+    )
+
+
 @pytest.mark.parametrize(("key", "asked", "called"), [("cpu_p95_mhz", "p95", "p95"), ("cpu_peak_mhz", "peak", "peak")])
 def test_a_percentile_or_peak_without_a_period_is_no_single_sample(key, asked, called):
     vms = {"web": vm(count=16, cluster="a", measured={"cpu_mhz": 500, key: 1000})}
