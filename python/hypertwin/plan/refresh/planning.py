@@ -111,7 +111,7 @@ class Planner:
         stored = self._stored(choice)
         least = self._least_for_storage(choice, stored)
         if least is None:
-            return self._none(choice, "the data of VMs do not fit on the disks of these hosts", 0)
+            return self._none(choice, _too_few(choice, "the data of VMs do not fit on the disks of these hosts"), 0)
         many = max(least, math.ceil(MARGIN * self._estimate(choice)) + self.limits.failures + 1)
         while True:
             many = min(choice.last.whole(many), choice.last.at_most)
@@ -121,7 +121,7 @@ class Planner:
                 break
             many *= 2
         if found.hosts is None:
-            return self._none(choice, found.why or "no number of hosts is enough", found.bound)
+            return self._none(choice, _too_few(choice, found.why), found.bound)
         new = found.hosts - choice.staying
         if not found.why and new - choice.last.sold_in < least and new > next(self._counts(choice, 0, many)):
             found = replace(found, why=NO_ROOM)
@@ -328,6 +328,14 @@ def _exactly(place: Ints | None, many: Made, exact: Made) -> Ints | None:
     to[many.order[: len(exact.order)]] = exact.order
     found: Ints = to[place]
     return found
+
+
+def _too_few(choice: Choice, why: str) -> str:
+    """Return the reason why no allowed number of hosts is enough, with the limit of the host type if it states one."""
+    most = choice.last.at_most
+    if most == MAX_HOSTS:
+        return why or "no number of hosts is enough"
+    return f"no number of hosts up to {most} (at_most) is enough{why and f': {why}'}"
 
 
 def _size(vm: Vm) -> str:

@@ -228,7 +228,10 @@ def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
         assert alone <= found["hosts"] >= keys.get("at_least", 1)
     (found,) = refresh(scenario, types(tmp_path, new={"host": host(), "at_most": alone - 1}))["candidates"]
     assert not found["feasible"]
-    assert found["reason"]
+    said = f"no number of hosts up to {alone - 1} (at_most) is enough: "
+    assert found["reason"].startswith(said) and found["reason"] != said
+    (found,) = refresh(scenario, types(tmp_path, new={"host": host(), "at_most": 1}), failures=1)["candidates"]
+    assert found["reason"] == "no number of hosts up to 1 (at_most) is enough"
 
 
 def test_without_measured_demand_the_present_vcpus_per_core_are_kept(tmp_path: Path) -> None:
