@@ -6,7 +6,7 @@
 | pilot | the first wave, with few VMs of the lowest risk |
 | order | rising risk, then restart priority, networks, folder and name |
 | mode | warm if the tool has it and a VM of the unit tolerates less downtime than a cold wave takes, else cold |
-| size | as many units in this order as fit the window at the slow end of its time |
+| size | as many units in this order as fit the window, or its filled part, at the slow end of its time |
 | large disks | a unit with a disk above the tool's limit is alone in its wave, so that nothing moves beside it |
 
 In a cold wave, the window contains the copy. In a warm wave, the VMs run during the first copy, before the window, and
@@ -60,7 +60,9 @@ class WaveOptions:
     """Options of waves."""
 
     window_s: float = 8 * 3600.0
-    """Length of a maintenance window."""
+    """Length of the longest maintenance window."""
+    filled_s: float | None = None
+    """Part of a window that waves fill, or None for all of it. A unit that takes longer has a window for itself."""
     together: tuple[str, ...] = ()
     """Patterns of tags, such as `app-*`. VMs with the same tag that matches a pattern move in one wave."""
     pilot_vms: int = 10
@@ -74,7 +76,7 @@ class WaveOptions:
 
     def __post_init__(self) -> None:
         """Reject options out of range."""
-        for name in ("window_s", "before_s", "interval_s"):
+        for name in ("window_s", "filled_s", "before_s", "interval_s"):
             seconds = getattr(self, name)
             if seconds is not None and not seconds > 0:
                 fail("out-of-range", "", seconds, "above 0", "A time in seconds.", Argument(name, f"{seconds}"))
@@ -284,7 +286,7 @@ class _Planner:
                 return index
             for name, in_window, needed in self._needed(unit):
                 seconds[name, in_window] += needed
-                if seconds[name, in_window] > (self._options.window_s if in_window else self._max_before):
+                if seconds[name, in_window] > (self._filled if in_window else self._max_before):
                     return index
         return len(waiting)
 
@@ -310,8 +312,12 @@ class _Planner:
             mode=chosen[0].mode,
             interval_s=self._options.interval_s,
             before_s=self._max_before,
-            window_s=self._options.window_s,
+            window_s=self._filled,
         )
+
+    @property
+    def _filled(self) -> float:
+        return self._options.window_s if self._options.filled_s is None else self._options.filled_s
 
     @property
     def _max_before(self) -> float:

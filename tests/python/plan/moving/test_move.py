@@ -88,6 +88,21 @@ def test_a_wave_that_fits_no_window_is_said_first_and_leaves_no_end() -> None:
     assert said["text"].endswith(before) and not before.startswith("Wave")
 
 
+def test_more_time_of_windows_never_ends_later() -> None:
+    """A wave as long as the longest window fits no other, so waves of the shorter length can end first."""
+    made = cluster(hosts=4, vms=60)
+    disk = {"label": "Hard disk 1", "capacity": "150 GiB", "controller": "SCSI controller 0"}
+    made["vms"]["web"]["source"] = {"disks": [disk]}
+
+    def ends(*window: str) -> str:
+        found = move(made, twin="off", network="1 Gb/s", start="2027-01-13", window=window)
+        assert all(wave["fits"] for wave in found["waves"])
+        return found["end"]
+
+    sunday, saturday, long = "sun 20:00-24:00", "sat 08:00-12:00", "sun 20:00-02:00"
+    assert ends(long, saturday) <= ends(sunday, saturday) < min(ends(sunday), ends(long))
+
+
 def test_virtual_numa_nodes_are_kept_on_purpose() -> None:
     made = cluster(hosts=2, vms=1, vcpus=24)
     here = present(made)

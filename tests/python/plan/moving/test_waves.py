@@ -149,6 +149,16 @@ def test_a_unit_that_fits_no_window_is_alone_and_says_so() -> None:
     assert not found[0].notes
 
 
+def test_waves_fill_a_part_of_their_window_and_a_longer_unit_has_one_to_itself() -> None:
+    candidates = [vm("a"), vm("b"), vm("c"), vm("d", used_gib=900, risk=1), vm("e", risk=2)]
+    options = WaveOptions(window_s=4 * HOUR, filled_s=0.5 * HOUR, pilot_vms=0)
+    found = waves(candidates, MTV, options=options)
+    assert names(found)[-2:] == [("d",), ("e",)]
+    assert HOUR < found[-2].window.high < 4 * HOUR
+    assert all(each.fits and not each.notes for each in found)
+    assert len(found) > len(waves(candidates, MTV, options=WaveOptions(window_s=4 * HOUR, pilot_vms=0)))
+
+
 def test_a_disk_of_a_terabyte_moves_alone_with_its_group() -> None:
     candidates = [vm("a"), vm("b", used_gib=932, groups=("g",)), vm("c", groups=("g",)), vm("d")]
     found = waves(candidates, MTV, options=WaveOptions(window_s=24 * HOUR, pilot_vms=0))
@@ -226,7 +236,14 @@ def test_networks_on_both_sides_are_listed_until_the_last_vm_has_moved() -> None
 
 
 def test_wrong_options_and_names_are_rejected() -> None:
-    for wrong in ({"window_s": 0}, {"pilot_vms": -1}, {"max_vms": 0}, {"before_s": 0}, {"interval_s": 0}):
+    for wrong in (
+        {"window_s": 0},
+        {"filled_s": 0},
+        {"pilot_vms": -1},
+        {"max_vms": 0},
+        {"before_s": 0},
+        {"interval_s": 0},
+    ):
         with pytest.raises(ScenarioError):
             WaveOptions(**wrong)
     with pytest.raises(ScenarioError, match="each VM once"):
