@@ -201,9 +201,11 @@ class _Request:
     def document(self) -> documents.Move:
         """Return the whole answer."""
         planned = self._waves()
-        copied, mode = [self._source(vm) for vm in self._movable()], waves.main_mode(planned, self.tool)
-        whole = transfer.copy(copied, self.tool, self.copy_limits, mode=mode)
-        halving = transfer.halving(copied, self.tool, self.copy_limits, mode=mode)
+        copied = {vm.name: self._source(vm) for vm in self._movable()}
+        mode = waves.main_mode(planned, self.tool)
+        whole = transfer.copy(list(copied.values()), self.tool, self.copy_limits, mode=mode)
+        copies = [([copied[name] for name in wave.vms], wave.mode) for wave in planned]
+        halving = transfer.halving(copies, self.tool, self.copy_limits)
         times = None if self.dates is None else _dates(planned, self.dates)
         vms = self._vms(planned)
         told = [_wave(each, times) for each in planned]

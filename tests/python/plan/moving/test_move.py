@@ -14,7 +14,7 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.moving import arrival, causes
+from hypertwin.plan.moving import arrival, causes, transfer
 from hypertwin.plan.refresh.present import Present
 from hypertwin.show.move import answer
 
@@ -86,6 +86,20 @@ def test_a_wave_that_fits_no_window_is_said_first_and_leaves_no_end() -> None:
     assert "no end date" in said["text"] and "until" not in said["more"][0]
     before = answer(move(made, to="openshift", twin="off", network="1 GB/s"))["text"]
     assert said["text"].endswith(before) and not before.startswith("Wave")
+
+
+def test_advice_that_halves_the_copy_is_of_its_waves() -> None:
+    """Each wave copies from one host. A faster network speeds none up, although all hosts at once would fill it."""
+    made = cluster(hosts=8, vms=1)
+    disk = {"label": "Hard disk 1", "capacity": "400 GiB", "controller": "SCSI controller 0"}
+    web = {**made["vms"].pop("web"), "count": 6}
+    for at in range(1, 9):
+        made["vms"][f"v{at}"] = {**web, "host": f"old-{at}", "source": {"disks": [disk], "tags": [f"host-{at}"]}}
+    asked = {"to": "openshift", "twin": "off", "together": "host-*", "window": "20:00-00:00"}
+    found = move(made, network="4 Gb/s", **asked)
+    assert len(found["waves"]) == 8
+    assert found["halving"][0] == transfer.REMEDIES["host"]
+    assert move(made, network="8 Gb/s", **asked)["copy_s"]["value"] == pytest.approx(found["copy_s"]["value"], rel=0.05)
 
 
 def test_more_time_of_windows_never_ends_later() -> None:
