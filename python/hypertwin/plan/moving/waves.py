@@ -4,7 +4,7 @@
 |---|---|
 | VMs that belong together | tag or rule: one unit, never divided |
 | pilot | the first wave, with few VMs of the lowest risk |
-| order | rising risk, then restart priority, networks, folder and name |
+| order | rising risk, then restart priority, networks and folder, then hosts in turn, then name |
 | mode | warm if the tool has it and a VM of the unit tolerates less downtime than a cold wave takes, else cold |
 | size | as many units in this order as fit the window, or its filled part, at the slow end of its time |
 | large disks | a unit with a disk above the tool's limit is alone in its wave, so that nothing moves beside it |
@@ -167,7 +167,18 @@ def units(
             fail("out-of-range", each.vm.name, each.vm.name, "each VM once", "Rename one VM.", Argument("candidates"))
         seen[each.vm.name] = each
     found = [_unit(members, tool, limits) for members in _together(candidates, options)]
-    return tuple(sorted(found, key=lambda unit: unit.order))
+    return _in_turn(sorted(found, key=lambda unit: unit.order))
+
+
+def _in_turn(ordered: Sequence[Unit]) -> tuple[Unit, ...]:
+    """Return units that differ only in their name with one of each host in turn, so that a wave reads from many."""
+    turns: Counter[tuple[object, ...]] = Counter()
+    found = []
+    for unit in ordered:
+        of_host = (*unit.order[:-1], unit.candidates[0].vm.host)
+        found.append((unit.order[:-1], turns[of_host], unit))
+        turns[of_host] += 1
+    return tuple(unit for *_, unit in sorted(found, key=lambda each: each[:2]))
 
 
 def _together(candidates: Sequence[Candidate], options: WaveOptions) -> list[list[Candidate]]:

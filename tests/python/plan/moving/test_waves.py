@@ -118,6 +118,18 @@ def test_rising_risk_then_priority_then_networks() -> None:
     assert names(waves(candidates[::-1], MTV, options=options)) == [("d",), ("c",), ("b",), ("a",)]
 
 
+def test_a_wave_takes_vms_of_all_hosts_in_turn() -> None:
+    """Four hosts copy four times as fast as the one whose VMs come first by name."""
+    candidates = [vm(f"vm-{each:02}", host=f"esx-{each // 10}") for each in range(40)]
+    first, *_ = waves(candidates, MTV, options=WaveOptions(window_s=0.5 * HOUR, pilot_vms=0))
+    assert first.vms[:8] == ("vm-00", "vm-10", "vm-20", "vm-30", "vm-01", "vm-11", "vm-21", "vm-31")
+    (alone, *_) = waves(candidates[:10], MTV, options=WaveOptions(window_s=0.5 * HOUR, pilot_vms=0))
+    assert len(first.vms) > 2 * len(alone.vms)
+    folders = [vm(f"vm-{each}", host=f"esx-{each % 2}", folder=f"f{each // 4}") for each in range(8)]
+    (whole,) = waves(folders, MTV, options=WaveOptions(pilot_vms=0))
+    assert {name[-1] for name in whole.vms[:4]} == set("0123")
+
+
 def test_groups_and_tags_keep_vms_together() -> None:
     one = WaveOptions(pilot_vms=0, max_vms=1)
     candidates = [
