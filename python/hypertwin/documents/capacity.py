@@ -29,7 +29,7 @@ class Basis(TypedDict):
     """Time of the measurement, or of the latest one if there are several."""
     counter: str | None
     known_pct: float
-    """Percentage of the sum that was measured. The rest is assumed equal."""
+    """Percentage of the sum that was measured, by this or a lower statistic. The rest is assumed equal."""
     text: str
     """Basis in one sentence."""
 
@@ -277,7 +277,7 @@ class Asked(TypedDict):
 
 
 class Exceeded(TypedDict):
-    """A figure that exceeds its limit without the largest hosts."""
+    """A figure that exceeds its limit after the failures."""
 
     figure: Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
     value: float
@@ -286,7 +286,7 @@ class Exceeded(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Verdict on the failure of a cluster's largest hosts, shared by all views."""
+    """Verdict on a cluster after host failures, shared by all views."""
 
     met: bool | None
     """True if the cluster tolerates the failure, or None if unknown."""
@@ -295,7 +295,7 @@ class Verdict(TypedDict):
 
 
 class Spare(TypedDict):
-    """Hosts excluded from figures after a failure: the largest by the measure of each figure."""
+    """Hosts excluded from figures after a failure: those without which the use of a resource is highest."""
 
     cpu: list[str]
     memory: list[str]
@@ -368,7 +368,7 @@ class Cluster(Figures):
 
 
 class Total(Figures):
-    """All clusters together. Figures after a failure exclude each cluster's own largest hosts."""
+    """All clusters together. Figures after a failure exclude hosts of each cluster."""
 
     reclaimable: Reclaimable
 

@@ -24,7 +24,7 @@ class BasisFields:
     """Time of the measurement, or of the latest one if there are several."""
     counter: str | None
     known_pct: float
-    """Percentage of the sum that was measured. The rest is assumed equal."""
+    """Percentage of the sum that was measured, by this or a lower statistic. The rest is assumed equal."""
     text: str
     """Basis in one sentence."""
 
@@ -285,7 +285,7 @@ class AskedFields:
 class Asked(AskedFields, RecordPart): ...
 
 class ExceededFields:
-    """A figure that exceeds its limit without the largest hosts."""
+    """A figure that exceeds its limit after the failures."""
 
     figure: Literal["cpu", "memory", "memory_consumed", "vcpu_ratio"]
     value: float
@@ -295,7 +295,7 @@ class ExceededFields:
 class Exceeded(ExceededFields, RecordPart): ...
 
 class VerdictFields:
-    """Verdict on the failure of a cluster's largest hosts, shared by all views."""
+    """Verdict on a cluster after host failures, shared by all views."""
 
     met: bool | None
     """True if the cluster tolerates the failure, or None if unknown."""
@@ -305,7 +305,7 @@ class VerdictFields:
 class Verdict(VerdictFields, RecordPart): ...
 
 class SpareFields:
-    """Hosts excluded from figures after a failure: the largest by the measure of each figure."""
+    """Hosts excluded from figures after a failure: those without which the use of a resource is highest."""
 
     cpu: Sequence[str]
     memory: Sequence[str]
@@ -381,7 +381,7 @@ class ClusterFields(FiguresFields):
 class Cluster(ClusterFields, RecordPart): ...
 
 class TotalFields(FiguresFields):
-    """All clusters together. Figures after a failure exclude each cluster's own largest hosts."""
+    """All clusters together. Figures after a failure exclude hosts of each cluster."""
 
     reclaimable: Reclaimable
     notes: Sequence[str]

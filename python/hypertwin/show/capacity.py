@@ -80,8 +80,8 @@ def view(found: Capacity) -> v.View:
                 v.charts([chart for pair in PAIRS[:4] if (chart := _chart(named, pair))]),
                 _use(everything),
                 _corrected(named),
-                text="Figures after failures leave out the largest hosts: by cores x clock for CPU, by memory, and by"
-                " cores for vCPUs per core.",
+                text="Figures after failures leave out the hosts that are the worst to lose: for CPU, for memory, and"
+                " for vCPUs per core.",
             ),
             *v.section(
                 "room",

@@ -16,12 +16,12 @@ checked by hand. `simulate` and `density` show how well a number of VMs runs.
 | `pools.py` | use of distributed storage pools by a VM, and the number of VMs that fit |
 | `storage.py` | datastores, and their use by VMs |
 | `reclaim.py` | reclaimable capacity |
-| `verdict.py` | verdict on the failure of a cluster's largest hosts |
+| `verdict.py` | verdict on a cluster after host failures |
 | `notes.py` | sources of figures, and notes |
 
-A figure is *degraded* if it excludes the `failures` largest hosts of the cluster. For CPU, the largest hosts are
-those with the most cores x clock. For memory they have the most memory, and for vCPUs per core the most cores. VMs
-of a failed host run on the others. A storage appliance stays on its host and fails with the host.
+A figure is *degraded* if it excludes the `failures` hosts of the cluster whose failure leaves the highest use. The use
+is that of CPU, of memory with that of hypervisors, or of cores by vCPUs. VMs of a failed host run on the others. A
+storage appliance stays on its host and fails with the host.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """CPU and memory demand of a cluster and each of its VMs, from the best available measurement.
 
-The requested statistic (mean, 95th percentile, peak) is preferred to lower statistics. A sum over the same times is
-preferred to a sum of statistics of VMs. The demand of a VM is its own measured demand, or else its share of the use of
-its host (`hypertwin.ingest.apportion`). Demand stays with VMs when hosts change. Workloads of a scenario count only
-without any measurement of CPU, and only if they were written by the author and not by an import.
+The requested statistic (mean, 95th percentile, peak) is preferred to lower statistics, for each VM by itself. A sum
+over the same times is preferred to a sum of statistics of VMs. The demand of a VM is its own measured demand, or else
+its share of the use of its host (`hypertwin.ingest.apportion`). Demand stays with VMs when hosts change. Workloads of a
+scenario count only without any measurement of CPU, and only if they were written by the author and not by an import.
 
 A measured MHz is a MHz of the host on which it was measured. CPU demand is the same work in MHz of a host with
 `work_per_cycle` 1.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
@@ -52,6 +52,8 @@ class Found:
     source: Source
     of_vm: Mapping[str, float]
     """Demand of each VM, by VM name."""
+    lower: Mapping[str, float] = field(default_factory=dict)
+    """Part of the demand that VMs have by a statistic below that of the basis, by its name in words."""
 
     @property
     def value(self) -> float:
@@ -63,29 +65,28 @@ class Found:
 class Parts:
     """Demand of each VM when hosts and VMs were measured."""
 
-    hosts: Sequence[Host]
-    """Hosts that have measurements."""
+    hosts: Mapping[Kind, Sequence[Host]]
+    """Hosts that have measurements of each statistic."""
     vms: Sequence[Vm]
     shares: Mapping[str, Share]
     """Shares by VM name, without VMs of unknown demand."""
-    exact: frozenset[str]
-    """VMs whose share was measured by the VM itself or with its host."""
+    exact: Mapping[str, Kind]
+    """Statistic of each VM whose share was measured by the VM itself or with its host."""
     weight: Callable[[Vm], float]
 
     @staticmethod
     def of(
         were: Inventory,
+        kind: Kind,
         *,
         own: Callable[[Vm], float | None],
-        less: Callable[[Vm], float | None],
         used: Callable[[Host, Sequence[Vm]], float | None],
         weight: Callable[[Vm], float],
         most: Callable[[Vm], float],
     ) -> Parts:
         """Return the parts of hosts and VMs as measured.
 
-        A VM has its `own` figure. If its host was not measured either, a VM can use the weaker figure `less`. `used` is
-        the total use by VMs of a host, which is divided by `weight`.
+        A VM has its `own` figure. `used` is the total use by VMs of a host, which is divided by `weight`.
         """
         there: defaultdict[str, list[Vm]] = defaultdict(list)
         for vm in were.vms:
@@ -93,29 +94,34 @@ class Parts:
                 there[vm.host].append(vm)
         of_hosts = {host.name: used(host, there[host.name]) for host in were.hosts}
         shares: dict[str, Share] = {}
-        exact: set[str] = set()
+        exact: dict[str, Kind] = {}
         for cluster in were.clusters:
             hosts = [host.name for host in were.hosts if host.cluster == cluster.name]
             measured = {name: value for name in hosts if (value := of_hosts[name]) is not None}
             vms = [vm for vm in were.vms if vm.cluster == cluster.name]
             by_host = {vm.name: bool(measured) if vm.host_is_guess else vm.host in measured for vm in vms}
-            takers = [
-                Taker(
-                    weight(vm),
-                    less(vm) if own(vm) is None and not by_host[vm.name] else own(vm),
-                    None if vm.host_is_guess else vm.host,
-                    most(vm),
-                )
-                for vm in vms
-            ]
+            takers = [Taker(weight(vm), own(vm), None if vm.host_is_guess else vm.host, most(vm)) for vm in vms]
             found = zip(vms, apportion(takers, measured), strict=True)
             shares |= {vm.name: share for vm, share in found if share is not None}
             whole = len(measured) == len(hosts)
             exact |= {
-                vm.name for vm in vms if own(vm) is not None or (by_host[vm.name] and (whole or not vm.host_is_guess))
+                vm.name: kind
+                for vm in vms
+                if own(vm) is not None or (by_host[vm.name] and (whole or not vm.host_is_guess))
             }
         known = [host for host in were.hosts if of_hosts[host.name] is not None]
-        return Parts(known, were.vms, shares, frozenset(exact), weight)
+        return Parts({kind: known}, were.vms, shares, exact, weight)
+
+    def or_else(self, lower: Parts) -> Parts:
+        """Return these parts, with the share by a lower statistic of each VM that was measured by no other."""
+        more = {name: lower.shares[name] for name in lower.exact if name not in self.exact}
+        hosts, exact = {**lower.hosts, **self.hosts}, {**lower.exact, **self.exact}
+        return replace(self, hosts=hosts, shares={**self.shares, **more}, exact=exact)
+
+    def measured(self, vms: Sequence[Vm], kind: Kind) -> list[_Measured]:
+        """Return the measurements of a statistic behind the shares of some VMs: their own, and those of hosts."""
+        own = [self.vm[vm.name].measured for vm in vms if self.shares[vm.name].origin == "own"]
+        return [*own, *(host.measured for host in self.hosts[kind] if len(own) < len(vms))]
 
     @cached_property
     def vm(self) -> Mapping[str, Vm]:
@@ -193,7 +199,10 @@ def measured_on(scenario: Scenario) -> dict[str, float]:
 
 @lru_cache(maxsize=4)
 def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
-    """Return the CPU used by each VM in MHz. Hypervisor work for a measured VM counts as use by the hypervisor."""
+    """Return the CPU used by each VM in MHz, by this statistic or else a lower one.
+
+    Hypervisor work for a measured VM counts as use by the hypervisor.
+    """
     clock = {host.name: host.clock_hz / 1e6 for host in were.inventory.hosts}
     beside = own_cpu(were, were.inventory.hosts)
 
@@ -205,18 +214,16 @@ def _cpu_parts(were: Scenario, kind: Kind) -> Parts:
         more = beside[host.name]
         return max(0.0, usage / 100 * capacity_mhz(host) / (1 + more) - known * (_activity(were, host) - more))
 
-    def own(vm: Vm, *, kinds: Sequence[Kind] = (kind,)) -> float | None:
-        values = (_value(vm.measured, VM_CPU[each]) for each in kinds)
-        return next((value for value in values if value is not None), None)
-
-    return Parts.of(
+    parts = Parts.of(
         were.inventory,
-        own=own,
-        less=lambda vm: own(vm, kinds=FALLBACKS[kind]),
+        kind,
+        own=lambda vm: _value(vm.measured, VM_CPU[kind]),
         used=used,
         weight=lambda vm: float(vm.vcpus),
         most=lambda vm: most_mhz(vm, clock[vm.host]),
     )
+    lower = FALLBACKS[kind][1:]
+    return parts.or_else(_cpu_parts(were, lower[0])) if lower else parts
 
 
 def consumed(scenario: Scenario, cluster: Cluster, vms: Sequence[Vm], asked: Kind) -> Found | None:
@@ -279,7 +286,7 @@ def _consumed_parts(were: Scenario) -> Parts:
     def size(vm: Vm) -> float:
         return float(vm.memory_bytes)
 
-    return Parts.of(were.inventory, own=own, less=own, used=used, weight=size, most=size)
+    return Parts.of(were.inventory, "mean", own=own, used=used, weight=size, most=size)
 
 
 def active(vms: Sequence[Vm]) -> Found | None:
@@ -347,20 +354,28 @@ def _together(
 
 
 def _added_up(parts: Parts, vms: Sequence[Vm], kind: Kind) -> Found | None:
-    """Return the sum of per-VM demands, or None if no demand is known."""
-    exact = [vm for vm in vms if vm.name in parts.exact]
-    if not exact:
+    """Return the sum of per-VM demands, or None if no VM has a demand by this statistic."""
+    exact: defaultdict[Kind, list[Vm]] = defaultdict(list)
+    for vm in vms:
+        if vm.name in parts.exact:
+            exact[parts.exact[vm.name]].append(vm)
+    if kind not in exact:
         return None
-    part = sum(map(parts.weight, exact)) / sum(map(parts.weight, vms))
-    own = [parts.vm[vm.name] for vm in exact if parts.shares[vm.name].origin == "own"]
-    measured: list[_Measured] = [vm.measured for vm in own]
-    if len(own) < len(exact):
-        measured += [host.measured for host in parts.hosts]
+    known = [vm for each in exact.values() for vm in each]
+    own = [vm for vm in known if parts.shares[vm.name].origin == "own"]
+    part = sum(map(parts.weight, known)) / sum(map(parts.weight, vms))
     took = parts.each(vms)
-    whole = sum(took[vm.name] for vm in exact)
-    by_hosts = 1 - sum(took[vm.name] for vm in own) / whole if own and whole and len(own) < len(exact) else 0.0
-    basis = _basis(kind, "vms" if own else "hosts", measured, part, by_hosts)
-    return Found(basis, "measured" if part == 1 else "assumed", took)
+    whole = sum(took[vm.name] for vm in known)
+
+    def share(of: Sequence[Vm]) -> float:
+        return sum(took[vm.name] for vm in of) / whole if whole else 0.0
+
+    by_hosts = 1 - share(own) if own and whole and len(own) < len(known) else 0.0
+    lower = {
+        WORDS[_said(each, parts.measured(of, each))]: share(of) for each, of in sorted(exact.items()) if each != kind
+    }
+    basis = _basis(kind, "vms" if own else "hosts", parts.measured(exact[kind], kind), part, by_hosts, lower)
+    return Found(basis, "measured" if part == 1 else "assumed", took, lower)
 
 
 def _value(measured: _Measured, key: str) -> float | None:
@@ -374,14 +389,12 @@ def _basis(
     measured: Sequence[_Measured],
     known: float,
     by_hosts: float = 0.0,
+    lower: Mapping[str, float] | None = None,
 ) -> Basis:
-    """Return the basis of a sum. `by_hosts` is the share from measurements of hosts.
-
-    A mean without a duration is a single sample. A percentile or a peak cannot be one.
-    """
+    """Return the basis of a sum. `by_hosts` is the share from measurements of hosts, `lower` that of `Found`."""
     spans = [each.over_s for each in measured if each.over_s is not None]
     over_s = min(spans) if len(spans) == len(measured) else None
-    said = "sample" if over_s is None and of != "cluster" and kind == "mean" else kind
+    said = kind if of == "cluster" else _said(kind, measured)
     at = max((each.at for each in measured if each.at is not None), default=None)
     counters = sorted({each.counter for each in measured if each.counter is not None})
     aligned = of == "cluster" or said in ("mean", "sample")
@@ -395,6 +408,8 @@ def _basis(
     text = " ".join(parts)
     if of != "cluster":
         text += ", added up" if aligned else ", added up (upper bound)"
+    for name, share in (lower or {}).items():
+        text += f"; {name} for {100 * share:.0f}% of it"
     if by_hosts:
         text += f"; {100 * by_hosts:.0f}% of it is what hosts used beside measured VMs"
     if known < 1:
@@ -409,6 +424,11 @@ def _basis(
         "known_pct": 100 * known,
         "text": text,
     }
+
+
+def _said(kind: Kind, measured: Sequence[_Measured]) -> Literal["sample", "mean", "p95", "peak"]:
+    """Return a statistic as it is called. A mean without a duration is a sample. A percentile or a peak is none."""
+    return "sample" if kind == "mean" and any(each.over_s is None for each in measured) else kind
 
 
 def span(seconds: float) -> str:

@@ -124,7 +124,7 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
         )
     elif state.spare["cpu"] != state.spare["memory"] or state.spare["cores"] != state.spare["memory"]:
         each = ", ".join(f"{some([host.name for host in hosts])} by {by}" for by, hosts in state.spare.items())
-        yield f"The largest hosts differ by resource: {each}. For each figure, the hosts with most of it fail."
+        yield f"The hosts that fail differ by resource: {each}. For each figure, they are the worst to lose."
     if limits.speed != 1:
         yield (
             f"A core counts as {limits.speed:g} measured cores. Usage, VMs remaining and limits use this ratio, which"
@@ -205,8 +205,11 @@ def _of_demand(state: State, found: Cluster) -> Iterator[str]:
         yield (f"CPU demand is unknown: {unknown(state.scenario, state.vms)}. CPU does not limit the VMs remaining.")
     elif cpu.basis["kind"] not in (state.limits.demand, "configured"):
         yield f"No {WORDS[state.limits.demand]} of CPU demand: used a {WORDS[cpu.basis['kind']]}."
-    if cpu is not None and cpu.basis["of"] == "hosts":
-        yield "VM CPU was not measured: used the CPU of hosts, divided by vCPUs."
+    if cpu is not None:
+        for name, part in cpu.lower.items():
+            yield f"No {WORDS[cpu.basis['kind']]} for {100 * part:.0f}% of CPU demand: used a {name}."
+        if cpu.basis["of"] == "hosts":
+            yield "VM CPU was not measured: used the CPU of hosts, divided by vCPUs."
     for name, demand in (("Consumed", state.consumed), ("Active", state.active)):
         if demand is None and state.vms:
             yield f"{name} memory was not measured."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ SPARE_BY: Mapping[Resource, By] = {
     "memory_active": "memory",
     "vcpu_ratio": "cores",
 }
-"""Measure of host size for each resource, which determines the largest hosts."""
+"""Measure of host size for each resource, which determines the hosts that fail."""
 
 
 @dataclass(frozen=True)
@@ -113,21 +114,16 @@ class State:
         """Spare hosts by measure of size, or None if no host would be left."""
         if self.limits.failures >= len(self.hosts):
             return None
-        resources: Mapping[By, Resource] = {"cpu": "cpu", "memory": "memory", "cores": "vcpu_ratio"}
-        return {by: self._largest(by, resource) for by, resource in resources.items()}
-
-    def size(self, host: Host, by: By) -> float:
-        """Return the capacity of a host."""
-        if by == "cpu":
-            return capacity_mhz(host)
-        return float(host.memory_bytes if by == "memory" else host.cores)
+        memory: Resource = "memory" if self.consumed is None else "memory_consumed"
+        resources: Mapping[By, Resource] = {"cpu": "cpu", "memory": memory, "cores": "vcpu_ratio"}
+        return {by: self._missed(resource) for by, resource in resources.items()}
 
     def capacity(self, host: Host, resource: Resource) -> float:
         """Return the capacity of a host in a resource. CPU is scaled by the speed of cores."""
-        speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
-        if resource == "cpu":
-            speed *= host.work_per_cycle
-        return self.size(host, SPARE_BY[resource]) * speed
+        by = SPARE_BY[resource]
+        if by == "memory":
+            return float(host.memory_bytes)
+        return self.limits.speed * (capacity_mhz(host) * host.work_per_cycle if by == "cpu" else host.cores)
 
     def room(self, host: Host, resource: Resource) -> float:
         """Return the capacity of a host for VMs within the limits."""
@@ -181,8 +177,23 @@ class State:
         """Return use and capacity without the spare hosts, or None if unknown or if no host would be left."""
         return None if self.spare is None else self.parts(resource, self.spare[SPARE_BY[resource]])
 
-    def _largest(self, by: By, resource: Resource) -> list[Host]:
-        """Return the largest hosts. Among equal hosts, those with the least fixed load are returned."""
+    def _missed(self, resource: Resource) -> list[Host]:
+        """Return the hosts whose failure leaves the highest use.
+
+        These are large hosts with little memory of the hypervisor and little load of appliances, which stop with them.
+        How far one outweighs the other depends on the use that is left. So they are ranked again until it is highest.
+        """
+        size = {host.name: self.capacity(host, resource) for host in self.hosts}
+        own = self.own if SPARE_BY[resource] == "memory" else dict.fromkeys(size, 0.0)
         fixed = self.fixed(resource)
-        ranked = sorted(self.hosts, key=lambda host: (-self.size(host, by), fixed.get(host.name, 0.0)))
-        return ranked[: self.limits.failures]
+        stops = {name: own[name] + fixed.get(name, 0.0) for name in size}
+        taken = math.fsum([*self.used.get(resource, {}).values(), *own.values()])
+        part = taken / math.fsum(size.values())
+        while True:
+            ranked = sorted(self.hosts, key=lambda host: (stops[host.name] - part * size[host.name], -size[host.name]))
+            gone, left = ranked[: self.limits.failures], ranked[self.limits.failures :]
+            more = taken - math.fsum(stops[host.name] for host in gone)
+            more /= math.fsum(size[host.name] for host in left)
+            if more <= part:
+                return gone
+            part = more

@@ -1,4 +1,4 @@
-"""Verdict on a cluster without its largest hosts: compliance with the limits, and the exceeded limits.
+"""Verdict on a cluster after host failures: compliance with the limits, and the exceeded limits.
 
 The verdict is part of the cluster's document. Terminal, page and JSON only read it.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -147,6 +147,11 @@ class _Request:
         assert self.options.to is not None
         return self.options.to
 
+    @property
+    def schedule(self) -> calendar.Calendar:
+        """Calendar of the waves, from any Monday without a start."""
+        return self.dates or calendar.Calendar(EPOCH, self.windows)
+
     @cached_property
     def tool(self) -> Tool:
         """Tool with the best known rates for the target."""
@@ -196,10 +201,12 @@ class _Request:
     def document(self) -> documents.Move:
         """Return the whole answer."""
         planned = self._waves()
-        copied, mode = [self._source(vm) for vm in self._movable()], waves.main_mode(planned, self.tool)
-        whole = transfer.copy(copied, self.tool, self.copy_limits, mode=mode)
-        halving = transfer.halving(copied, self.tool, self.copy_limits, mode=mode)
-        times = None if self.dates is None else calendar.dates(list(map(_needs, planned)), self.dates)
+        copied = {vm.name: self._source(vm) for vm in self._movable()}
+        mode = waves.main_mode(planned, self.tool)
+        whole = transfer.copy(list(copied.values()), self.tool, self.copy_limits, mode=mode)
+        copies = [([copied[name] for name in wave.vms], wave.mode) for wave in planned]
+        halving = transfer.halving(copies, self.tool, self.copy_limits)
+        times = None if self.dates is None else _dates(planned, self.dates)
         vms = self._vms(planned)
         told = [_wave(each, times) for each in planned]
         days = self.options.acceptance
@@ -269,12 +276,19 @@ class _Request:
             )
             for vm in self._movable()
         ]
+        lengths = self.schedule.lengths_s
         asked = waves.WaveOptions(
-            window_s=calendar.Calendar(EPOCH, self.windows).longest_s,
-            together=tuple(_texts(self.options.together)),
-            pilot_vms=self.options.pilot,
+            window_s=lengths[0], together=tuple(_texts(self.options.together)), pilot_vms=self.options.pilot
         )
-        return waves.waves(candidates, self.tool, self.copy_limits, asked)
+        options = [replace(asked, filled_s=each) for each in lengths]
+        plans = (waves.waves(candidates, self.tool, self.copy_limits, each) for each in options)
+        return min(plans, key=self._ends)
+
+    def _ends(self, planned: Sequence[waves.Wave]) -> tuple[int, datetime]:
+        """Return the number of waves that fit no window, and the end of all waves or of the others."""
+        found = _dates(planned, self.schedule)
+        ends = (each.latest_end for each in found.appointments if each.latest_end)
+        return len(found.unplaced), found.end or max(ends, default=EPOCH)
 
     def _vms(self, planned: Sequence[waves.Wave]) -> list[documents.MovedVm]:
         wave_of = {name: each.number for each in planned for name in each.vms}
@@ -336,8 +350,7 @@ class _Request:
         ]
 
     def _overlap(self, planned: Sequence[waves.Wave], times: calendar.Dates | None) -> documents.Overlap:
-        needs = list(map(_needs, planned))
-        found = times or calendar.dates(needs, calendar.Calendar(EPOCH, self.windows))
+        found = times or _dates(planned, self.schedule)
         hosts = self.target.inventory.hosts if self.target is not None else ()
         return overlap.overlap(found, self.present, hosts, self.options.acceptance, self.prices)
 
@@ -417,8 +430,8 @@ def _wave(wave: waves.Wave, times: calendar.Dates | None) -> documents.Wave:
     }
 
 
-def _needs(wave: waves.Wave) -> calendar.Needs:
-    return calendar.Needs(str(wave.number), wave.window, wave.before)
+def _dates(planned: Sequence[waves.Wave], of: calendar.Calendar) -> calendar.Dates:
+    return calendar.dates([calendar.Needs(str(each.number), each.window, each.before) for each in planned], of)
 
 
 def _range(of: Estimate) -> documents.Range:

@@ -46,7 +46,7 @@ def arrive(present: Present, found: Arrival, limits: Limits, memory: Memory, spe
 def made(present: Present, found: Arrival, limits: Limits, memory: Memory, speeds: Mapping[str, float]) -> Made:
     """Return the planning problem of the target."""
     cluster = found.scenario.inventory.clusters[0]
-    demand = Demand.of(present, speeds).of_scenario(found.scenario) if present.is_measured else None
+    demand = Demand.of(present, speeds).of_cluster(found.scenario, cluster) if present.is_measured else None
     return Made.of(found.scenario, cluster, limits, demand, memory, found.groups)
 
 

@@ -97,15 +97,13 @@ class Calendar:
         return _merged(_without(self.freezes, self._weekly()))
 
     @property
-    def longest_s(self) -> float:
-        """Longest window in seconds, without freezes, and at most a week."""
+    def lengths_s(self) -> tuple[float, ...]:
+        """Lengths of windows in seconds, the longest first, without freezes, and at most a week."""
         week = timedelta(days=7)
         monday = datetime.combine(date(2024, 1, 1), time())
-        first = Calendar(monday, self.windows)._weekly(days=15)
-        return max(
-            (min(end - begin, week).total_seconds() for begin, end in _merged(first)),
-            default=0.0,
-        )
+        found = list(_merged(Calendar(monday, self.windows)._weekly(days=15)))
+        whole = [each for each in found if monday <= each[0] < monday + week] or found  # a window without end
+        return tuple(sorted({min(end - begin, week).total_seconds() for begin, end in whole}, reverse=True))
 
     def _weekly(self, days: int = MAX_DAYS) -> Iterator[tuple[datetime, datetime]]:
         """Yield all windows in order of their begin, from the day before the start."""
@@ -244,7 +242,7 @@ def _merged(windows: Iterator[tuple[datetime, datetime]]) -> Iterator[tuple[date
 
 def _reason(wave: Needs, calendar: Calendar) -> str:
     needed = wave.window.high / 3600
-    longest = calendar.longest_s / 3600
+    longest = max(calendar.lengths_s, default=0.0) / 3600
     if needed > longest:
         return f"Does not fit: needs up to {needed:.1f} h, and the longest window has {longest:.1f} h."
     return f"Does not fit into any window of {MAX_DAYS // 365} years."

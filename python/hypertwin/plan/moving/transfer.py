@@ -246,26 +246,42 @@ def copy(vms: Sequence[MovingVm], tool: Tool, limits: Limits | None = None, *, m
     return _transfer(vms, {each.name: each.data for each in vms}, case)
 
 
-def halving(vms: Sequence[MovingVm], tool: Tool, limits: Limits | None = None, *, mode: Mode = "cold") -> Halving:
-    """Return what would halve the time of a copy: the main limit is doubled until the time is half."""
-    case = _case(tool, mode, limits)
-    data = {each.name: each.data for each in vms}
-    plan = _schedule(vms, data, case)
-    before = after = plan.end_s
-    steps: list[Step] = []
+def halving(waves: Sequence[tuple[Sequence[MovingVm], Mode]], tool: Tool, limits: Limits | None = None) -> Halving:
+    """Return what would halve the time of copies one after another: the main limit is doubled until the time is half.
+
+    A wave is a set of VMs with the mode in which it is copied.
+    """
+    cases = [(vms, {each.name: each.data for each in vms}, _case(tool, mode, limits)) for vms, mode in waves]
     factors: dict[tuple[str, str], float] = {}
+
+    def schedules() -> list[Schedule]:
+        return [_schedule(vms, data, replace(case, factors=factors)) for vms, data, case in cases]
+
+    plans = schedules()
+    before = after = sum(each.end_s for each in plans)
+    steps: list[Step] = []
     while after > before / 2 * (1 + 1e-9) and len(steps) < MAX_STEPS:
-        main = next((each for each in _limited_by(plan) if each.kind != "overhead"), None)
+        main = _main_limit(plans)
         if main is None:
             break
-        name = main.name if main.kind == "datastore" else ""
-        factors[main.kind, name] = 2 * factors.get((main.kind, name), 1.0)
-        plan = _schedule(vms, data, _Case(tool, mode, case.limits, factors=factors))
-        if plan.end_s > after * 0.99:
+        factors[main] = 2 * factors.get(main, 1.0)
+        plans = schedules()
+        seconds = sum(each.end_s for each in plans)
+        if seconds > after * 0.99:
             break
-        after = plan.end_s
-        steps.append(Step(main.kind, name, factors[main.kind, name], after))
+        after = seconds
+        steps.append(Step(*main, factors[main], after))
     return Halving(tuple(steps), before, after)
+
+
+def _main_limit(plans: Sequence[Schedule]) -> tuple[str, str] | None:
+    """Return kind and name of the limit of most time. Only datastores have a name, because they are raised alone."""
+    seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for plan in plans:
+        for each in _limited_by(plan):
+            if each.kind != OVERHEAD.kind:
+                seconds[each.kind, each.name if each.kind == "datastore" else ""] += each.share * plan.end_s
+    return max(sorted(seconds), key=lambda each: seconds[each], default=None)
 
 
 def cutover(

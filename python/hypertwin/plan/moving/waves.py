@@ -4,9 +4,9 @@
 |---|---|
 | VMs that belong together | tag or rule: one unit, never divided |
 | pilot | the first wave, with few VMs of the lowest risk |
-| order | rising risk, then restart priority, networks, folder and name |
+| order | rising risk, then restart priority, networks and folder, then hosts in turn, then name |
 | mode | warm if the tool has it and a VM of the unit tolerates less downtime than a cold wave takes, else cold |
-| size | as many units in this order as fit the window at the slow end of its time |
+| size | as many units in this order as fit the window, or its filled part, at the slow end of its time |
 | large disks | a unit with a disk above the tool's limit is alone in its wave, so that nothing moves beside it |
 
 In a cold wave, the window contains the copy. In a warm wave, the VMs run during the first copy, before the window, and
@@ -60,7 +60,9 @@ class WaveOptions:
     """Options of waves."""
 
     window_s: float = 8 * 3600.0
-    """Length of a maintenance window."""
+    """Length of the longest maintenance window."""
+    filled_s: float | None = None
+    """Part of a window that waves fill, or None for all of it. A unit that takes longer has a window for itself."""
     together: tuple[str, ...] = ()
     """Patterns of tags, such as `app-*`. VMs with the same tag that matches a pattern move in one wave."""
     pilot_vms: int = 10
@@ -74,7 +76,7 @@ class WaveOptions:
 
     def __post_init__(self) -> None:
         """Reject options out of range."""
-        for name in ("window_s", "before_s", "interval_s"):
+        for name in ("window_s", "filled_s", "before_s", "interval_s"):
             seconds = getattr(self, name)
             if seconds is not None and not seconds > 0:
                 fail("out-of-range", "", seconds, "above 0", "A time in seconds.", Argument(name, f"{seconds}"))
@@ -165,7 +167,18 @@ def units(
             fail("out-of-range", each.vm.name, each.vm.name, "each VM once", "Rename one VM.", Argument("candidates"))
         seen[each.vm.name] = each
     found = [_unit(members, tool, limits) for members in _together(candidates, options)]
-    return tuple(sorted(found, key=lambda unit: unit.order))
+    return _in_turn(sorted(found, key=lambda unit: unit.order))
+
+
+def _in_turn(ordered: Sequence[Unit]) -> tuple[Unit, ...]:
+    """Return units that differ only in their name with one of each host in turn, so that a wave reads from many."""
+    turns: Counter[tuple[object, ...]] = Counter()
+    found = []
+    for unit in ordered:
+        of_host = (*unit.order[:-1], unit.candidates[0].vm.host)
+        found.append((unit.order[:-1], turns[of_host], unit))
+        turns[of_host] += 1
+    return tuple(unit for *_, unit in sorted(found, key=lambda each: each[:2]))
 
 
 def _together(candidates: Sequence[Candidate], options: WaveOptions) -> list[list[Candidate]]:
@@ -284,7 +297,7 @@ class _Planner:
                 return index
             for name, in_window, needed in self._needed(unit):
                 seconds[name, in_window] += needed
-                if seconds[name, in_window] > (self._options.window_s if in_window else self._max_before):
+                if seconds[name, in_window] > (self._filled if in_window else self._max_before):
                     return index
         return len(waiting)
 
@@ -310,8 +323,12 @@ class _Planner:
             mode=chosen[0].mode,
             interval_s=self._options.interval_s,
             before_s=self._max_before,
-            window_s=self._options.window_s,
+            window_s=self._filled,
         )
+
+    @property
+    def _filled(self) -> float:
+        return self._options.window_s if self._options.filled_s is None else self._options.filled_s
 
     @property
     def _max_before(self) -> float:

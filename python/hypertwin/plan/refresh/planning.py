@@ -111,7 +111,7 @@ class Planner:
         stored = self._stored(choice)
         least = self._least_for_storage(choice, stored)
         if least is None:
-            return self._none(choice, "the data of VMs do not fit on the disks of these hosts", 0)
+            return self._none(choice, _too_few(choice, "the data of VMs do not fit on the disks of these hosts"), 0)
         many = max(least, math.ceil(MARGIN * self._estimate(choice)) + self.limits.failures + 1)
         while True:
             many = min(choice.last.whole(many), choice.last.at_most)
@@ -121,7 +121,7 @@ class Planner:
                 break
             many *= 2
         if found.hosts is None:
-            return self._none(choice, found.why or "no number of hosts is enough", found.bound)
+            return self._none(choice, _too_few(choice, found.why), found.bound)
         new = found.hosts - choice.staying
         if not found.why and new - choice.last.sold_in < least and new > next(self._counts(choice, 0, many)):
             found = replace(found, why=NO_ROOM)
@@ -185,16 +185,17 @@ class Planner:
         scenario = candidate.scenario(self.present, wanted, work_per_cycle(self.speeds))
         groups = candidate.host_groups(wanted)
         cluster = scenario.inventory.clusters[0]
-        demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
+        demand = self.demand.of_cluster(scenario, cluster) if self.present.is_measured else None
         limits = self.limits_of(choice.takes)
         return Made.of(scenario, cluster, limits, demand, self.memory, groups, speeds, choice.takes)
 
     def as_is(self, scenario: Scenario, cluster: Cluster) -> Made:
         """Return the problem of a present cluster."""
-        demand = self.demand.of_scenario(scenario) if self.present.is_measured else None
-        groups = list(dict.fromkeys(host.group for host in scenario.inventory.hosts))
+        demand = self.demand.of_cluster(scenario, cluster) if self.present.is_measured else None
+        hosts = [host for host in scenario.inventory.hosts if host.cluster == cluster.name]
+        groups = list(dict.fromkeys(host.group for host in hosts))
         cycles = work_per_cycle(self.speeds)
-        speeds = {host.group: cycles[host.group] / host.work_per_cycle for host in scenario.inventory.hosts}
+        speeds = {host.group: cycles[host.group] / host.work_per_cycle for host in hosts}
         return Made.of(scenario, cluster, self.limits_of((cluster.name,)), demand, self.memory, groups, speeds)
 
     def limits_of(self, clusters: Sequence[str]) -> Limits:
@@ -292,11 +293,12 @@ class Demand:
 
         return Demand(mhz, mean(mhz), mean(work) | work)
 
-    def of_scenario(self, scenario: Scenario) -> dict[str, float]:
-        """Return the demand of each VM of a candidate."""
+    def of_cluster(self, scenario: Scenario, cluster: Cluster) -> dict[str, float]:
+        """Return the demand of each VM of a cluster, without storage appliances."""
         return {
             vm.name: self.mhz[vm.name] if vm.name in self.mhz else self.of_group[vm.group]
             for vm in scenario.inventory.vms
+            if vm.cluster == cluster.name and not vm.storage_appliance
         }
 
     def measured_on(self, scenario: Scenario) -> dict[str, float]:
@@ -326,6 +328,14 @@ def _exactly(place: Ints | None, many: Made, exact: Made) -> Ints | None:
     to[many.order[: len(exact.order)]] = exact.order
     found: Ints = to[place]
     return found
+
+
+def _too_few(choice: Choice, why: str) -> str:
+    """Return the reason why no allowed number of hosts is enough, with the limit of the host type if it states one."""
+    most = choice.last.at_most
+    if most == MAX_HOSTS:
+        return why or "no number of hosts is enough"
+    return f"no number of hosts up to {most} (at_most) is enough{why and f': {why}'}"
 
 
 def _size(vm: Vm) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -209,7 +211,7 @@ def test_the_largest_hosts_go_first_by_what_a_figure_counts():
     assert found["vcpu_per_core_after_failure"] == 32 / 32
     assert found["cpu_usage_after_failure_pct"] == 100 * 32 / 64
     assert found["memory_configured_after_failure_pct"] == pytest.approx(100 * 128 / 384)
-    assert any("largest hosts differ" in note for note in found["notes"])
+    assert any("hosts that fail differ" in note for note in found["notes"])
 
 
 @pytest.mark.parametrize(("hosts", "failures"), [(1, 1), (3, 3), (2, 64)])
@@ -483,6 +485,34 @@ def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     assert "single sample of each VM at 2026-05-01T12:00:00Z, added up" in found["demand"]["cpu"]["text"]
     assert "No peak of CPU demand: used a single sample." in found["notes"]
     assert found["memory_active_pct"] == 100 * 32 / 512
+
+
+@pytest.mark.parametrize("new", [1, 3, 40])
+def test_each_vm_has_its_best_statistic_and_the_others_are_named(new):
+    """VMs of a p95 keep it, however many new ones have only a sample."""
+    old = vm(1, "1 GiB", count=16, cluster="a", measured={**SERIES, "cpu_mhz": 500, "cpu_p95_mhz": 1500})
+    vms = {"old": old, "new": vm(1, "1 GiB", count=new, cluster="a", measured={"cpu_mhz": 400})}
+    found = counted({"esx": host(count=2)}, vms)
+    assert found["cpu_demand_ghz"] == pytest.approx(16 * 1.5 + new * 0.4)
+    part, basis = 100 * new * 0.4 / found["cpu_demand_ghz"], found["demand"]["cpu"]
+    said = "p95 of each VM over 7 d to 2026-05-01, added up (upper bound)"
+    assert basis["text"] == f"{said}; single sample for {part:.0f}% of it"
+    assert (basis["kind"], basis["known_pct"], found["sources"]["cpu_usage_pct"]) == ("p95", 100, "measured")
+    assert f"No p95 for {part:.0f}% of CPU demand: used a single sample." in found["notes"]
+    # a peak that nobody measured is named as before
+    peak = counted({"esx": host(count=2)}, vms, demand="peak")
+    assert (peak["cpu_demand_ghz"], peak["notes"][0]) == (found["cpu_demand_ghz"], "No peak of CPU demand: used a p95.")
+
+
+def test_a_vm_without_a_figure_has_its_share_of_what_its_host_used_on_average():
+    hosts = {"esx": host(count=2, measured={**SERIES, "cpu_usage_pct": 25})}
+    web = vm(count=2, host="esx-1", measured={**SERIES, "cpu_mhz": 1000, "cpu_p95_mhz": 5000})
+    found = counted(hosts, {"web": web, "new": vm(count=2, host="esx-2")})
+    assert found["cpu_demand_ghz"] == pytest.approx(2 * 5 + 8)
+    assert (
+        "p95 of each VM over 7 d to 2026-05-01, added up (upper bound); mean for 44% of it"
+        in found["demand"]["cpu"]["text"]
+    )
 
 
 @pytest.mark.parametrize(("key", "asked", "called"), [("cpu_p95_mhz", "p95", "p95"), ("cpu_peak_mhz", "peak", "peak")])
@@ -920,6 +950,59 @@ def test_without_hosts_nothing_is_emptier(hosts, vms, failures):
     ):
         assert (found[degraded] is None) == (failures >= len(hosts))
         assert found[degraded] is None or found[degraded] >= found[now] - 1e-9
+
+
+BUILT = st.tuples(st.integers(4, 16), st.sampled_from([0, 1, 3]), st.sampled_from([0.5, 1.0, 1.7]), st.integers(0, 3))
+"""A host: its cores, hypervisor's memory per core of 4 GiB, work per cycle, and vCPUs of its storage appliance."""
+
+
+@given(built=st.lists(BUILT, min_size=3, max_size=5), mhz=st.integers(0, 3000), failures=st.integers(1, 2))
+def test_no_other_failure_leaves_a_higher_use(built, mhz, failures):
+    """Against trying every failure, and in both orders of hosts."""
+
+    def figures(order: Sequence[int]) -> list[float]:
+        hosts, vms = {}, {"web": vm(2, "1 GiB", host="h0", count=4, measured=uses(mhz, 1))}
+        for at in order:
+            cores, own, work, vcpus = built[at]
+            memory = {"memory": f"{4 * cores} GiB", "hypervisor_memory": f"{own * cores} GiB"}
+            hosts[f"h{at}"] = host(cores=cores, work_per_cycle=work, **memory)
+            if vcpus:
+                of_host = {"host": f"h{at}", "storage_appliance": True, "measured": uses(1000 * vcpus, vcpus)}
+                vms[f"cvm{at}"] = vm(vcpus, f"{vcpus} GiB", **of_host)
+        found = counted(hosts, vms, failures=failures)
+        return [
+            found["cpu_usage_after_failure_pct"] / 100,
+            found["memory_consumed_after_failure_pct"] / 100,
+            found["vcpu_per_core_after_failure"],
+        ]
+
+    def uses(mhz: float, gib: float) -> dict[str, Any]:
+        return {"cpu_mhz": mhz, "memory_consumed": f"{gib} GiB"}
+
+    def after(left: Sequence[tuple[int, int, float, int]]) -> list[float]:
+        cores = sum(each for each, *_ in left)
+        cpu = 4 * mhz * built[0][2] + sum(1000 * vcpus * work for _, _, work, vcpus in left)
+        memory = 4 + sum(own * cores + vcpus for cores, own, _, vcpus in left)
+        vcpus = 8 + sum(vcpus for *_, vcpus in left)
+        return [cpu / sum(2000 * cores * work for cores, _, work, _ in left), memory / (4 * cores), vcpus / cores]
+
+    tried = [after(left) for left in itertools.combinations(built, len(built) - failures)]
+    worst = [max(figure) for figure in zip(*tried, strict=True)]
+    for order in (range(len(built)), range(len(built))[::-1]):
+        assert figures(order) == pytest.approx(worst)
+
+
+def test_the_failure_that_counts_leaves_the_highest_use():
+    """Of equal hosts that with the least memory of its hypervisor, and of unequal processors the faster one."""
+    vms = {"web": vm(count=4, cluster="a", measured={"cpu_mhz": 1000, "memory_consumed": "8 GiB"})}
+    for own in (("20 GiB", "200 GiB"), ("200 GiB", "20 GiB")):
+        found = counted({f"h{at}": host(hypervisor_memory=each) for at, each in enumerate(own)}, vms)
+        assert found["memory_consumed_after_failure_pct"] == pytest.approx(100 * (32 + 200) / 256)
+        assert found["without"]["memory"] == [f"h{own.index('20 GiB')}"]
+    fast = counted(
+        {"old": host(), "new": host(cores=12, work_per_cycle=2)}, {**vms, "web": {**vms["web"], "host": "old"}}
+    )
+    assert (fast["without"]["cpu"], fast["cpu_usage_after_failure_pct"]) == (["new"], pytest.approx(100 * 4 / 32))
 
 
 ROOMS = st.lists(st.tuples(*[st.integers(0, 100).map(float)] * 2), min_size=1, max_size=6)

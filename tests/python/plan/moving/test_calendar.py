@@ -91,15 +91,20 @@ def test_a_first_copy_begins_early_enough_for_its_slow_end() -> None:
     assert (late.copy_begin, late.begin) == (datetime(2027, 1, 4, 15), datetime(2027, 1, 4, 23))
 
 
+def test_each_length_of_windows_counts_once() -> None:
+    windows = ("sun 20:00-02:00", "sat 08:00-12:00", "mon,wed 20:00-24:00", "tue 00:00-02:00")
+    assert Calendar(MONDAY, tuple(map(Window.parse, windows))).lengths_s == (6 * HOUR, 4 * HOUR)
+
+
 def test_windows_that_touch_are_one() -> None:
     always = planned(needs("a", 40, 40, 40), windows="00:00-24:00")
     assert always.appointments[0].latest_end == MONDAY + timedelta(hours=40)
     weekend = planned(needs("a", 60, 60, 60), windows="fri 18:00-24:00; sat,sun 00:00-24:00; mon 00:00-06:00")
     assert weekend.appointments[0].begin == datetime(2027, 1, 8, 18)
     calendar = Calendar(MONDAY, tuple(map(Window.parse, ("fri 18:00-24:00", "sat-sun 00:00-24:00", "mon 00:00-06:00"))))
-    assert calendar.longest_s == 60 * HOUR
-    assert Calendar(MONDAY, (Window.parse("00:00-24:00"),)).longest_s == 7 * 24 * HOUR
-    assert Calendar(MONDAY, ()).longest_s == 0
+    assert calendar.lengths_s == (60 * HOUR,)
+    assert Calendar(MONDAY, (Window.parse("00:00-24:00"),)).lengths_s == (7 * 24 * HOUR,)
+    assert Calendar(MONDAY, ()).lengths_s == ()
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.python.plan.refresh.made import NEW, cluster, host
+from tests.python.plan.refresh.made import NEW, beside, cluster, host
 
 import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity.limits import Limits
-from hypertwin.plan.moving import arrival, causes
+from hypertwin.plan.moving import arrival, causes, transfer
 from hypertwin.plan.refresh.present import Present
 from hypertwin.show.move import answer
 
@@ -88,6 +88,35 @@ def test_a_wave_that_fits_no_window_is_said_first_and_leaves_no_end() -> None:
     assert said["text"].endswith(before) and not before.startswith("Wave")
 
 
+def test_advice_that_halves_the_copy_is_of_its_waves() -> None:
+    """Each wave copies from one host. A faster network speeds none up, although all hosts at once would fill it."""
+    made = cluster(hosts=8, vms=1)
+    disk = {"label": "Hard disk 1", "capacity": "400 GiB", "controller": "SCSI controller 0"}
+    web = {**made["vms"].pop("web"), "count": 6}
+    for at in range(1, 9):
+        made["vms"][f"v{at}"] = {**web, "host": f"old-{at}", "source": {"disks": [disk], "tags": [f"host-{at}"]}}
+    asked = {"to": "openshift", "twin": "off", "together": "host-*", "window": "20:00-00:00"}
+    found = move(made, network="4 Gb/s", **asked)
+    assert len(found["waves"]) == 8
+    assert found["halving"][0] == transfer.REMEDIES["host"]
+    assert move(made, network="8 Gb/s", **asked)["copy_s"]["value"] == pytest.approx(found["copy_s"]["value"], rel=0.05)
+
+
+def test_more_time_of_windows_never_ends_later() -> None:
+    """A wave as long as the longest window fits no other, so waves of the shorter length can end first."""
+    made = cluster(hosts=4, vms=60)
+    disk = {"label": "Hard disk 1", "capacity": "150 GiB", "controller": "SCSI controller 0"}
+    made["vms"]["web"]["source"] = {"disks": [disk]}
+
+    def ends(*window: str) -> str:
+        found = move(made, twin="off", network="1 Gb/s", start="2027-01-13", window=window)
+        assert all(wave["fits"] for wave in found["waves"])
+        return found["end"]
+
+    sunday, saturday, long = "sun 20:00-24:00", "sat 08:00-12:00", "sun 20:00-02:00"
+    assert ends(long, saturday) <= ends(sunday, saturday) < min(ends(sunday), ends(long))
+
+
 def test_virtual_numa_nodes_are_kept_on_purpose() -> None:
     made = cluster(hosts=2, vms=1, vcpus=24)
     here = present(made)
@@ -150,6 +179,14 @@ def test_hosts_are_reused_one_after_another_with_as_few_loans_as_needed(vms: int
     for each in found["steps"]:
         assert each["moved"] + each["staying"] == vms
         assert each["source_peak_pct"] <= 100 and each["target_peak_pct"] <= 100
+
+
+def test_another_cluster_changes_nothing_of_reused_hosts() -> None:
+    alone = move(cluster(hosts=6, vms=20, mhz=100), reuse_hosts=True, twin="off")
+    both = beside(cluster(hosts=6, vms=20, mhz=100))
+    found = move(both, reuse_hosts=True, twin="off", cluster="default")
+    assert found["arrival"] == alone["arrival"]
+    assert found["arrival"]["rolling"][0]["feasible"]
 
 
 def test_one_host_alone_takes_no_vm_because_it_can_fail() -> None:

@@ -358,17 +358,30 @@ def test_changes_faster_than_the_copy_never_converge() -> None:
 
 
 def test_halving_names_the_limit_and_the_factor() -> None:
-    found = halving(many(80, hosts=8), MTV, Limits(network=1.25e8))
+    found = halving([(many(80, hosts=8), "cold")], MTV, Limits(network=1.25e8))
     assert [(each.kind, each.factor) for each in found.steps][:1] == [("network", 2)]
     assert found.halved
     assert found.after_s <= found.before_s / 2
-    one = halving(many(40), MTV)
+    one = halving([(many(40), "cold")], MTV)
     assert {each.kind for each in one.steps} == {"host"}
     assert one.halved
     for step in (*found.steps, *one.steps):
         assert REMEDIES[step.kind].endswith(".")
-    tiny = halving([source(used=1 * GIB)], MTV)  # overhead cannot be doubled
+    tiny = halving([([source(used=1 * GIB)], "cold")], MTV)  # overhead cannot be doubled
     assert not tiny.halved
+
+
+def test_halving_is_of_copies_one_after_another() -> None:
+    """All hosts at once are limited by the network. Host after host, in waves, each is limited by itself."""
+    vms, limits = many(80, hosts=8), Limits(network=6e8)
+    assert {each.kind for each in halving([(vms, "cold")], MTV, limits).steps} == {"network"}
+    hosts = [([each for each in vms if each.host == name], "cold") for name in sorted({each.host for each in vms})]
+    found = halving(hosts, MTV, limits)
+    assert found.before_s == pytest.approx(sum(copy(each, MTV, limits).seconds.value for each, _ in hosts))
+    assert found.steps[0].kind == "host"
+    faster = replace(limits, host=2 * COLD.host.value)
+    assert found.steps[0].seconds == pytest.approx(sum(copy(each, MTV, faster).seconds.value for each, _ in hosts))
+    assert halving([*hosts, (vms, "warm")], MTV, limits).before_s > found.before_s
 
 
 # what is true of any schedule

@@ -118,6 +118,18 @@ def test_rising_risk_then_priority_then_networks() -> None:
     assert names(waves(candidates[::-1], MTV, options=options)) == [("d",), ("c",), ("b",), ("a",)]
 
 
+def test_a_wave_takes_vms_of_all_hosts_in_turn() -> None:
+    """Four hosts copy four times as fast as the one whose VMs come first by name."""
+    candidates = [vm(f"vm-{each:02}", host=f"esx-{each // 10}") for each in range(40)]
+    first, *_ = waves(candidates, MTV, options=WaveOptions(window_s=0.5 * HOUR, pilot_vms=0))
+    assert first.vms[:8] == ("vm-00", "vm-10", "vm-20", "vm-30", "vm-01", "vm-11", "vm-21", "vm-31")
+    (alone, *_) = waves(candidates[:10], MTV, options=WaveOptions(window_s=0.5 * HOUR, pilot_vms=0))
+    assert len(first.vms) > 2 * len(alone.vms)
+    folders = [vm(f"vm-{each}", host=f"esx-{each % 2}", folder=f"f{each // 4}") for each in range(8)]
+    (whole,) = waves(folders, MTV, options=WaveOptions(pilot_vms=0))
+    assert {name[-1] for name in whole.vms[:4]} == set("0123")
+
+
 def test_groups_and_tags_keep_vms_together() -> None:
     one = WaveOptions(pilot_vms=0, max_vms=1)
     candidates = [
@@ -147,6 +159,16 @@ def test_a_unit_that_fits_no_window_is_alone_and_says_so() -> None:
     assert [each.fits for each in found] == [True, False, True]
     assert any(each.startswith("Does not fit: takes up to") for each in found[1].notes)
     assert not found[0].notes
+
+
+def test_waves_fill_a_part_of_their_window_and_a_longer_unit_has_one_to_itself() -> None:
+    candidates = [vm("a"), vm("b"), vm("c"), vm("d", used_gib=900, risk=1), vm("e", risk=2)]
+    options = WaveOptions(window_s=4 * HOUR, filled_s=0.5 * HOUR, pilot_vms=0)
+    found = waves(candidates, MTV, options=options)
+    assert names(found)[-2:] == [("d",), ("e",)]
+    assert HOUR < found[-2].window.high < 4 * HOUR
+    assert all(each.fits and not each.notes for each in found)
+    assert len(found) > len(waves(candidates, MTV, options=WaveOptions(window_s=4 * HOUR, pilot_vms=0)))
 
 
 def test_a_disk_of_a_terabyte_moves_alone_with_its_group() -> None:
@@ -226,7 +248,14 @@ def test_networks_on_both_sides_are_listed_until_the_last_vm_has_moved() -> None
 
 
 def test_wrong_options_and_names_are_rejected() -> None:
-    for wrong in ({"window_s": 0}, {"pilot_vms": -1}, {"max_vms": 0}, {"before_s": 0}, {"interval_s": 0}):
+    for wrong in (
+        {"window_s": 0},
+        {"filled_s": 0},
+        {"pilot_vms": -1},
+        {"max_vms": 0},
+        {"before_s": 0},
+        {"interval_s": 0},
+    ):
         with pytest.raises(ScenarioError):
             WaveOptions(**wrong)
     with pytest.raises(ScenarioError, match="each VM once"):

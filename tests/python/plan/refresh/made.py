@@ -47,6 +47,12 @@ def cluster(
     return {**made, **(more or {})}
 
 
+def beside(made: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario with a second cluster `other`, of other hosts and VMs."""
+    hosts = {**made["hosts"], "apart": {**host(cpu_model="unheard of"), "count": 2, "cluster": "other"}}
+    return {**made, "hosts": hosts, "vms": {**made["vms"], "apart": {**made["vms"]["web"], "cluster": "other"}}}
+
+
 def write(folder: Path, name: str, **keys: Any) -> Path:
     """The file of a host type."""
     path = folder / f"{name}.yaml"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.python.plan.refresh.made import NEW, cluster, host, of_type, types, write
+from tests.python.plan.refresh.made import NEW, beside, cluster, host, of_type, types, write
 
 import hypertwin
 from hypertwin.errors import ScenarioError
@@ -228,7 +228,10 @@ def test_hosts_are_sold_in_steps_and_within_bounds(tmp_path: Path) -> None:
         assert alone <= found["hosts"] >= keys.get("at_least", 1)
     (found,) = refresh(scenario, types(tmp_path, new={"host": host(), "at_most": alone - 1}))["candidates"]
     assert not found["feasible"]
-    assert found["reason"]
+    said = f"no number of hosts up to {alone - 1} (at_most) is enough: "
+    assert found["reason"].startswith(said) and found["reason"] != said
+    (found,) = refresh(scenario, types(tmp_path, new={"host": host(), "at_most": 1}), failures=1)["candidates"]
+    assert found["reason"] == "no number of hosts up to 1 (at_most) is enough"
 
 
 def test_without_measured_demand_the_present_vcpus_per_core_are_kept(tmp_path: Path) -> None:
@@ -270,6 +273,15 @@ def test_merged_clusters_share_their_spare_host(tmp_path: Path) -> None:
     assert [each["cluster"] for each in apart["clusters"]] == ["a", "b"]
     assert merged["clusters"][0]["takes"] == ["a", "b"]
     assert merged["hosts"] < apart["hosts"]
+
+
+def test_another_cluster_changes_nothing_of_the_chosen_one(tmp_path: Path) -> None:
+    scenario = cluster(hosts=3, vms=30)
+    scenario["vms"]["cvm"] = {**scenario["vms"]["web"], "count": 1, "storage_appliance": True, "host": "old-1"}
+    files = types(tmp_path, new={"host": host()})
+    alone = refresh(scenario, files)
+    assert refresh(beside(scenario), files, cluster="default") == alone
+    assert alone["candidates"][0]["feasible"]
 
 
 def test_a_mix_is_not_worse_than_its_types(tmp_path: Path) -> None:
