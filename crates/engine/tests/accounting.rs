@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use hypertwin_engine::PointReport;
 use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::{Value, json};
 use support::{host, hungry, report, scenario, vm};
@@ -626,7 +627,8 @@ fn paces_of_one_workload_have_phases_of_their_own() {
     let rounds = json!({
         "arrivals": {"closed": {"population": 400, "think": think}}, "cpu": {"mean": "20 ms", "cv": 0},
     });
-    let grows = json!({"load_steps": [{"at": "0 s", "factor": 0.1}, {"at": "60 s", "factor": 1}]});
+    // before the sessions of the first would all have thought once
+    let grows = json!({"load_steps": [{"at": "0 s", "factor": 0.1}, {"at": "15 s", "factor": 1}]});
     let vms = json!({"polls": vm(1, "polls", json!({"count": 32})), "rounds": vm(2, "rounds", grows)});
     let workloads = json!({"polls": polls, "rounds": rounds});
     let report = report(&scenario(host("esxi-7.0", 2, 6, 1), vms, workloads, "180 s", "0 s"), 1);
@@ -647,11 +649,19 @@ fn a_pinned_vm_has_its_share_beside_vms_that_run_anywhere() {
     for version in ["esxi-6.0", "esxi-7.0"] {
         let mut machine = host(version, 1, 4, 1);
         machine.as_object_mut().unwrap().remove("overhead");
-        let vms = json!({"pinned": vm(2, "w", json!({"affinity": "0-1"})), "free": vm(4, "w", json!({}))});
-        let one = report(&scenario(machine, vms, json!({"w": even(60)}), "40 s", "10 s"), 1);
+        let mut vms = json!({"pinned": vm(2, "w", json!({"affinity": "0-1"})), "free": vm(4, "w", json!({}))});
+        let one = report(&scenario(machine.clone(), vms.clone(), json!({"w": even(60)}), "40 s", "10 s"), 1);
         for name in ["pinned", "free"] {
             let run_pct = one.vms[name].run_pct;
             assert!((run_pct - 200.0 / 3.0).abs() < 2.0, "{version}, {name}: {run_pct}");
+        }
+        // one that has slept for long has its share from then on, and not that of its sleep
+        let late = json!({"affinity": "0-1", "load_steps": [{"at": "0 s", "factor": 0}, {"at": "60 s", "factor": 1}]});
+        vms["late"] = vm(1, "w", late);
+        let one = report(&scenario(machine, vms, json!({"w": even(60)}), "30 s", "64 s"), 1);
+        for name in ["pinned", "free", "late"] {
+            let run_pct = one.vms[name].run_pct;
+            assert!((run_pct - 400.0 / 7.0).abs() < 3.0, "{version}, {name} with another: {run_pct}");
         }
         let mut machine = host(version, 2, 4, 1);
         machine.as_object_mut().unwrap().remove("overhead");
@@ -717,10 +727,80 @@ fn a_reservation_that_was_needed_is_not_held_against_a_vm_later() {
         "reserved": vm(2, "hungry", json!({"shares": 1000, "reservation": "600 MHz"})),
         "rival": vm(2, "hungry", json!({"shares": 1000})), "crowd": vm(1, "hungry", leaves),
     });
-    let report = report(&scenario(machine, vms, json!({"hungry": hungry(2)}), "20 s", "60 s"), 1);
+    let short = json!({"arrivals": {"closed": {"population": 2}}, "cpu": {"mean": "10 ms"}});
+    let report = report(&scenario(machine, vms, json!({"hungry": short}), "20 s", "60 s"), 1);
     for name in ["reserved", "rival"] {
         let used_mhz = report.vms[name].used_mhz;
         assert!((used_mhz / 1000.0 - 1.0).abs() < 0.05, "{name}: {used_mhz}");
+    }
+}
+
+/// Part of its time that each VM's vCPUs ran after `from_s`.
+fn run_after(report: &PointReport, name: &str, from_s: f64) -> f64 {
+    let line = &report.timeline.vms[name].run_pct;
+    let late = report.timeline.time_s.iter().zip(line).filter(|(time, _)| **time > from_s);
+    let (sum, count) = late.fold((0.0, 0), |(sum, count), (_, pct)| (sum + pct, count + 1));
+    sum / f64::from(count)
+}
+
+/// Whatever VMs did for minutes, seconds after they all want the CPU each has its part by shares and reservation: one
+/// that had a host to itself, slept, came from another host, or ran on CPUs of two nodes.
+#[test]
+fn the_past_is_held_against_nobody_for_long() {
+    let hungry = json!({"arrivals": {"closed": {"population": 60}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let late = |factor: f64| {
+        json!({"load_steps": [{"at": "0 s", "factor": factor}, {"at": "120 s", "factor": 1}]})
+    };
+    let with = |mut one: Value, more: Value| {
+        support::merge(&mut one, more);
+        one
+    };
+    // VMs of four cores on one node, and the parts that are due to them
+    for (case, vms, due) in [
+        (
+            "a reservation beside a VM that slept",
+            json!({"r": vm(4, "w", json!({"reservation": "3 GHz", "shares": 500})), "c": vm(4, "w", with(late(0.0), json!({"shares": 8000})))}),
+            vec![("r", 25.0), ("c", 75.0)],
+        ),
+        (
+            "a small reservation beside a VM that slept",
+            json!({"r": vm(4, "w", json!({"reservation": "1 GHz"})), "c": vm(4, "w", late(0.0))}),
+            vec![("r", 50.0), ("c", 50.0)],
+        ),
+        (
+            "a small reservation beside a VM that did little",
+            json!({"r": vm(4, "w", json!({"reservation": "1 GHz"})), "c": vm(4, "w", late(0.02))}),
+            vec![("r", 50.0), ("c", 50.0)],
+        ),
+        (
+            "one with many shares that slept",
+            json!({"m": vm(4, "w", with(late(0.0), json!({"shares": 16_000}))), "c": vm(4, "w", json!({"count": 2, "shares": 4_000}))}),
+            vec![("m", 200.0 / 3.0), ("c-1", 50.0 / 3.0), ("c-2", 50.0 / 3.0)],
+        ),
+    ] {
+        let found = report(&scenario(host("esxi-7.0", 1, 4, 1), vms, json!({"w": hungry}), "180 s", "0 s"), 1);
+        for (name, part) in due {
+            let run_pct = run_after(&found, name, 130.0);
+            assert!((run_pct - part).abs() < 2.0, "{case}: {name} {run_pct} of {part}");
+        }
+    }
+    // two nodes: a pinned VM beside others that begin to roam, and one on CPUs of both
+    let vms = json!({
+        "pinned": vm(2, "w", json!({"affinity": "0-1"})), "a": vm(3, "w", late(0.02)), "b": vm(3, "w", late(0.02)),
+        "c": vm(3, "w", late(0.02)),
+    });
+    let found = report(&scenario(host("esxi-7.0", 2, 4, 1), vms, json!({"w": hungry}), "180 s", "0 s"), 1);
+    for name in ["pinned", "a", "b", "c"] {
+        let run_pct = run_after(&found, name, 140.0);
+        assert!((run_pct - 800.0 / 11.0).abs() < 4.0, "beside roaming VMs: {name} {run_pct}");
+    }
+    let vms = json!({
+        "across": vm(2, "w", json!({"affinity": "1-2"})), "a": vm(2, "w", late(0.02)), "b": vm(2, "w", late(0.02)),
+    });
+    let found = report(&scenario(host("esxi-7.0", 2, 2, 1), vms, json!({"w": hungry}), "180 s", "0 s"), 1);
+    for name in ["across", "a", "b"] {
+        let run_pct = run_after(&found, name, 140.0);
+        assert!((run_pct - 200.0 / 3.0).abs() < 3.0, "on two nodes: {name} {run_pct}");
     }
 }
 

@@ -53,19 +53,21 @@ impl Guests {
 fn arrivals(plan: &VmPlan) -> (Arrivals, u32) {
     use hypertwin_cluster::Arrivals as Spec;
     let spec = plan.spec;
+    let first = spec.load_steps.first().filter(|step| step.at.nanos() == 0);
+    let load = spec.load * first.map_or(1.0, |step| step.factor);
     match &plan.workload.arrivals {
         Spec::Closed { population, think } => {
             let arrivals = Arrivals::Closed {
                 think: Draw::new(nanos(think), think.cv),
                 population: *population,
-                active: sessions(*population, spec.load),
+                active: sessions(*population, load),
             };
             (arrivals, sessions(*population, spec.peak_load()))
         }
         Spec::Open { rate, cv } => {
             let arrivals = Arrivals::Open {
                 gap: Draw::new(1e9 / rate.per_second(), *cv),
-                rate_factor: spec.load,
+                rate_factor: load,
                 next: NextArrival::default(),
             };
             (arrivals, 0)

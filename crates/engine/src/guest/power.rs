@@ -23,6 +23,10 @@ impl Guests {
         let first = self.processes.next_id();
         for session in 0..sessions {
             let process = self.processes.push(Process::new(id, session, vm.vcpus));
+            if matches!(vm.arrivals, Arrivals::Closed { active, .. } if session >= active) {
+                vm.parked.push(process);
+                continue;
+            }
             let start = match &vm.arrivals {
                 Arrivals::Closed { think, .. } => think.residual(&mut vm.streams.source),
                 Arrivals::Open { .. } | Arrivals::Parallel(_) | Arrivals::Io => 0,

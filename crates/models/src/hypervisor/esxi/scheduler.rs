@@ -294,16 +294,27 @@ impl EsxiScheduler {
         }
     }
 
-    /// Virtual time of a queue. That of CPUs of several nodes is not behind any node's.
-    fn clock_ns(&self, queue: usize) -> u64 {
+    /// Virtual time of a queue of helper worlds or of vCPUs. For vCPUs, that of CPUs of several nodes is not behind any
+    /// node's.
+    fn clock_ns(&self, queue: usize, helper: bool) -> u64 {
         let clock = self.queues[queue].clock;
-        let nodes = if clock > self.topology.nodes {
-            self.topology.nodes
-        } else {
-            0
-        };
-        let of_nodes = self.clocks[..nodes].iter().map(|clock| clock.ns).max();
-        self.clocks[clock].ns.max(of_nodes.unwrap_or_default())
+        let is_wide = !helper && clock >= self.topology.nodes;
+        let others = if is_wide { self.topology.nodes } else { 0 };
+        let others = self.clocks[..others].iter().map(|clock| clock.ns).max();
+        self.clocks[clock].ns.max(others.unwrap_or_default())
+    }
+
+    /// Virtual time of the queue of a world.
+    fn clock_of(&self, world: WorldId) -> u64 {
+        let entry = &self.worlds[world as usize];
+        self.clock_ns(entry.queue, entry.helper)
+    }
+
+    /// The virtual clocks by which a world runs on a CPU: its queue's, and that of the CPU's node.
+    fn clocks_of(&self, world: WorldId, cpu: usize) -> [usize; 2] {
+        let entry = &self.worlds[world as usize];
+        let own = self.queues[entry.queue].clock;
+        [own, if entry.helper { own } else { self.topology.node_of(cpu) }]
     }
 
     /// One world of a queue does not wait any more; the entries of such worlds stay until they are found or all are.
@@ -398,11 +409,11 @@ impl EsxiScheduler {
     }
 
     /// A world keeps what it is owed while it sleeps, up to the bound, but earns nothing where siblings that were awake
-    /// had its share. What is reserved for it goes on while it sleeps, up to a bound: it has that on average. However
-    /// far the others have come, sleep takes no more from it than running would have.
+    /// had its share, by which sleep takes no more from it than running would have. What is reserved for it goes on
+    /// while it sleeps, up to a bound: it has that on average.
     fn wake(&mut self, world: WorldId, now_ns: u64) {
         let owed_ns = self.most_owed_ns;
-        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
+        let clock_ns = self.clock_of(world);
         let entry = &mut self.worlds[world as usize];
         let group = &mut self.groups[entry.group];
         let missed_ns = if group.awake > 0 {
@@ -413,15 +424,11 @@ impl EsxiScheduler {
         if !std::mem::replace(&mut entry.awake, true) {
             group.set_awake(group.awake + 1, now_ns);
         }
-        let lost_ns = missed_ns.max(clock_ns.saturating_sub(owed_ns + entry.virtual_ns));
-        if lost_ns > 0 {
+        if missed_ns > 0 {
             let slept_ns = (now_ns - entry.asleep_since_ns) as f64;
-            entry.virtual_ns += if lost_ns as f64 > slept_ns * group.pace {
-                group.virtual_ns(slept_ns)
-            } else {
-                lost_ns
-            };
+            entry.virtual_ns += missed_ns.min(group.virtual_ns(slept_ns));
         }
+        entry.virtual_ns = entry.virtual_ns.max(clock_ns.saturating_sub(owed_ns));
         let most_late_ns = (BOUND_LAG_QUANTA * self.parameters.quantum_ns) as f64;
         entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64 - most_late_ns);
     }
@@ -431,7 +438,7 @@ impl EsxiScheduler {
     fn send(&mut self, world: WorldId, domain: Domain) {
         let queue = self.queue_of(&domain);
         self.withdraw(world);
-        let clocks = [self.worlds[world as usize].queue, queue].map(|queue| self.clock_ns(queue));
+        let clocks = [self.clock_of(world), self.clock_ns(queue, false)];
         let entry = &mut self.worlds[world as usize];
         let ahead = i128::from(entry.virtual_ns) - i128::from(clocks[0]);
         entry.clock_asleep_ns = clocks[1];
@@ -473,7 +480,7 @@ impl EsxiScheduler {
                 .filter(|&cpu| takes(cpu))
                 .or_else(|| self.expired.iter().find(|&cpu| takes(cpu)));
         }
-        let mut most = Some(if is_behind { 0 } else { mine.virtual_ns });
+        let mut most = (!is_behind).then_some(mine.virtual_ns);
         let (cpus_there, mask) = match &mine.domain {
             Domain::Node(node) => (self.topology.node_cpus(*node), None),
             Domain::Any | Domain::Roaming(_) => (0..self.topology.cpus(), None),
@@ -510,6 +517,31 @@ impl EsxiScheduler {
         })
     }
 
+    /// The waiting `world` is served on `cpu` by its shares: virtual time comes to where it is.
+    fn serve(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) {
+        let served_ns = self.served_ns(world, cpus);
+        for clock in self.clocks_of(world, cpu) {
+            self.clocks[clock].ns = self.clocks[clock].ns.max(served_ns);
+        }
+        if self.worlds[world as usize].virtual_ns > self.clock_of(world) {
+            self.forgive(world, now_ns);
+        }
+    }
+
+    /// Nobody waits who has had less than a `world` with a reservation. What it has had beyond its shares and its
+    /// reservation is held against it up to bounds only: what is owed at most, and a quantum.
+    fn forgive(&mut self, world: WorldId, now_ns: u64) {
+        let group = &self.groups[self.worlds[world as usize].group];
+        if group.spec.reservation_cores > 0.0 {
+            let quantum_ns = self.parameters.quantum_ns as f64 * f64::from(group.awake.max(1));
+            let latest_ns = now_ns as f64 + quantum_ns / group.spec.reservation_cores;
+            let most_ns = self.clock_of(world) + self.most_owed_ns;
+            let entry = &mut self.worlds[world as usize];
+            entry.virtual_ns = entry.virtual_ns.min(most_ns);
+            entry.reserved_from_ns = entry.reserved_from_ns.min(latest_ns);
+        }
+    }
+
     /// Virtual time at which the waiting `world` is served by its shares. Who has a reservation runs so too while nobody
     /// else waits, however far ahead of those that run.
     fn served_ns(&self, world: WorldId, cpus: &Occupancy) -> u64 {
@@ -530,14 +562,22 @@ impl EsxiScheduler {
     }
 
     /// The world runs without contention: virtual time advances with it, and no world falls far behind.
-    fn uncontended(&mut self, world: WorldId) {
-        let owed_ns = self.most_owed_ns;
-        let entry = &mut self.worlds[world as usize];
-        let clock = &mut self.clocks[self.queues[entry.queue].clock];
-        if clock.waiting == 0 && self.groups[entry.group].spec.reservation_cores == 0.0 {
-            clock.ns = clock.ns.max(entry.virtual_ns);
-            entry.virtual_ns = entry.virtual_ns.max(clock.ns.saturating_sub(owed_ns));
+    fn uncontended(&mut self, world: WorldId, cpu: usize, now_ns: u64) {
+        let clocks = self.clocks_of(world, cpu);
+        if clocks.iter().any(|&clock| self.clocks[clock].waiting > 0) {
+            return;
         }
+        let entry = &self.worlds[world as usize];
+        if self.groups[entry.group].spec.reservation_cores > 0.0 {
+            self.forgive(world, now_ns);
+            return;
+        }
+        let virtual_ns = entry.virtual_ns;
+        for clock in clocks {
+            self.clocks[clock].ns = self.clocks[clock].ns.max(virtual_ns);
+        }
+        let least_ns = self.clock_of(world).saturating_sub(self.most_owed_ns);
+        self.worlds[world as usize].virtual_ns = virtual_ns.max(least_ns);
     }
 }
 
@@ -586,6 +626,7 @@ impl CpuScheduler for EsxiScheduler {
             Domain::Any | Domain::Roaming(_) => spec.first_cpu % self.topology.cpus(),
         };
         let queue = self.queue_of(&domain);
+        let clock_ns = self.clock_ns(queue, spec.helper);
         self.worlds.push(World {
             group: spec.group,
             client,
@@ -596,9 +637,9 @@ impl CpuScheduler for EsxiScheduler {
             awake: false,
             queued: false,
             stamp: 0,
-            virtual_ns: 0,
+            virtual_ns: clock_ns,
             asleep_since_ns: 0,
-            clock_asleep_ns: 0,
+            clock_asleep_ns: clock_ns,
             ran_ns: 0,
             charged_until_ns: 0,
             charged_awake_ns: 0,
@@ -635,7 +676,7 @@ impl CpuScheduler for EsxiScheduler {
         let entry = &self.worlds[world as usize];
         if let Some(cpu) = cpus.find_idle(world, &entry.domain, entry.last) {
             self.run(world, cpu, now_ns);
-            self.uncontended(world);
+            self.uncontended(world, cpu, now_ns);
             return Placement::Run(cpu);
         }
         if let Some(cpu) = self.victim(world, now_ns, cpus) {
@@ -650,9 +691,7 @@ impl CpuScheduler for EsxiScheduler {
         let (by_shares, _, _, world) = self.best(cpu, now_ns, Some(cpus))?;
         self.withdraw(world);
         if by_shares {
-            let served_ns = self.served_ns(world, cpus);
-            let clock = &mut self.clocks[self.queues[self.worlds[world as usize].queue].clock];
-            clock.ns = clock.ns.max(served_ns);
+            self.serve(world, cpu, now_ns, cpus);
         }
         self.run(world, cpu, now_ns);
         Some(world)
@@ -675,7 +714,7 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn sleep(&mut self, world: WorldId, now_ns: u64) {
-        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
+        let clock_ns = self.clock_of(world);
         let entry = &mut self.worlds[world as usize];
         entry.awake = false;
         entry.ran_ns = 0;
@@ -686,15 +725,12 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn end_limit(&mut self, world: WorldId) {
-        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
+        let clock_ns = self.clock_of(world);
         let entry = &mut self.worlds[world as usize];
         entry.virtual_ns = entry.virtual_ns.max(clock_ns);
     }
 
-    /// What a reservation covers of it moves the world's virtual time up to its queue's clock and no further: the world
-    /// has the more of its reservation and its shares, and nobody else's turns depend on the reservation's.
     fn charge(&mut self, world: WorldId, _cpu: usize, now_ns: u64, run_ns: u64, used_ns: f64) {
-        let clock_ns = self.clock_ns(self.worlds[world as usize].queue);
         let entry = &mut self.worlds[world as usize];
         let group = &self.groups[entry.group];
         let awake_ns = group.awake_ns_by(now_ns);
@@ -703,16 +739,10 @@ impl CpuScheduler for EsxiScheduler {
         let awake = (awake_ns - entry.charged_awake_ns) as f64 / passed_ns as f64;
         (entry.charged_until_ns, entry.charged_awake_ns) = (now_ns, awake_ns);
         entry.ran_ns += run_ns;
-        let (used_ns, reserved) = (used_ns * awake, group.spec.reservation_cores);
-        let mut by_shares_ns = used_ns;
-        if reserved > 0.0 {
-            let covered_ns = used_ns.min(reserved * (now_ns as f64 - entry.reserved_from_ns).max(0.0));
-            let reached_ns = entry.virtual_ns + group.virtual_ns_of(covered_ns);
-            entry.virtual_ns = entry.virtual_ns.max(reached_ns.min(clock_ns));
-            entry.reserved_from_ns += used_ns / reserved;
-            by_shares_ns -= covered_ns;
+        entry.virtual_ns += group.virtual_ns_of(used_ns * awake);
+        if group.spec.reservation_cores > 0.0 {
+            entry.reserved_from_ns += used_ns * awake / group.spec.reservation_cores;
         }
-        entry.virtual_ns += group.virtual_ns_of(by_shares_ns);
     }
 
     fn slice_ns(&self, world: WorldId, _now_ns: u64) -> u64 {
@@ -728,7 +758,7 @@ impl CpuScheduler for EsxiScheduler {
         }
         let claimed = self.topology.sibling(cpu).is_some_and(|other| cpus.is_withheld(other));
         let Some(best) = self.best(cpu, now_ns, Some(cpus)) else {
-            self.uncontended(world);
+            self.uncontended(world, cpu, now_ns);
             self.expired.insert(cpu);
             return if claimed {
                 SliceEnd::ReleaseCore
@@ -818,8 +848,14 @@ impl CpuScheduler for EsxiScheduler {
 }
 
 impl EsxiScheduler {
-    /// `world` starts on `cpu`.
+    /// `world` starts on `cpu`. One that is behind its reservation has had nothing beyond it for a while, and is not far
+    /// ahead of its queue's clock.
     fn run(&mut self, world: WorldId, cpu: usize, now_ns: u64) {
+        if self.is_behind_reservation(&self.worlds[world as usize], now_ns) {
+            let most_ns = self.clock_of(world) + self.most_owed_ns;
+            let entry = &mut self.worlds[world as usize];
+            entry.virtual_ns = entry.virtual_ns.min(most_ns);
+        }
         let entry = &mut self.worlds[world as usize];
         entry.last = cpu;
         entry.charged_until_ns = now_ns;
