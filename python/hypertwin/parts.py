@@ -666,7 +666,9 @@ class VmGroup(TypedDict, total=False):
     load: float
     """Factor on the population or arrival rate of the workload."""
     load_steps: Sequence[LoadStep]
-    """Further factors on `load` over time. Before the first step the factor is 1."""
+    """Further factors on `load` over time. Before the first step the factor is 1. New sessions begin at any
+    time within their think time.
+    """
     array: str
     """Array that holds the virtual disks: a key of `arrays`. Default: none, so I/O is a delay of the workload."""
     storage: str
@@ -1349,8 +1351,8 @@ class StoragePool(TypedDict, total=False):
     """Placement of VMs that use the pool and have no `host`: on its nodes, on all other hosts, or on any host."""
     redundancy: Redundancy
     """Redundancy: `replicas-N`, `replicas-N:M` (writes stop below M replicas), or `ec-K+M` (K data and M parity
-    fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default: `replicas-2`
-    for a mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
+    fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` (not on vSAN ESA) and `ec-4+2`.
+    Default: `replicas-2` for a mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
     """
     policies: dict[str, StoragePolicy]
     """Storage policies by name, which a VM can use instead of `redundancy`: see `policy` of VMs."""

@@ -635,22 +635,26 @@ fn paces_of_one_workload_have_phases_of_their_own() {
     for (name, most_ms) in [("polls", 22.0), ("rounds", 26.0)] {
         let vm = &report.groups[name];
         let mean_ms = vm.response_ms.mean.unwrap();
-        assert!((20.0..most_ms).contains(&mean_ms) && vm.ready_pct < 1.0, "{name}: {vm:?}");
+        assert!(
+            (20.0..most_ms).contains(&mean_ms) && vm.ready_pct < 1.0,
+            "{name}: {vm:?}"
+        );
     }
 }
 
 /// Worlds that wait for some CPUs only, and worlds that wait for any, take turns on them by one virtual time.
 #[test]
 fn a_pinned_vm_has_its_share_beside_vms_that_run_anywhere() {
-    let even = |population: u32| {
-        json!({"arrivals": {"closed": {"population": population}}, "cpu": {"mean": "10 ms", "cv": 0}})
-    };
+    let even = |population: u32| json!({"arrivals": {"closed": {"population": population}}, "cpu": {"mean": "10 ms", "cv": 0}});
     let open = json!({"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "10 ms", "cv": 0}});
     for version in ["esxi-6.0", "esxi-7.0"] {
         let mut machine = host(version, 1, 4, 1);
         machine.as_object_mut().unwrap().remove("overhead");
         let mut vms = json!({"pinned": vm(2, "w", json!({"affinity": "0-1"})), "free": vm(4, "w", json!({}))});
-        let one = report(&scenario(machine.clone(), vms.clone(), json!({"w": even(60)}), "40 s", "10 s"), 1);
+        let one = report(
+            &scenario(machine.clone(), vms.clone(), json!({"w": even(60)}), "40 s", "10 s"),
+            1,
+        );
         for name in ["pinned", "free"] {
             let run_pct = one.vms[name].run_pct;
             assert!((run_pct - 200.0 / 3.0).abs() < 2.0, "{version}, {name}: {run_pct}");
@@ -661,7 +665,10 @@ fn a_pinned_vm_has_its_share_beside_vms_that_run_anywhere() {
         let one = report(&scenario(machine, vms, json!({"w": even(60)}), "30 s", "64 s"), 1);
         for name in ["pinned", "free", "late"] {
             let run_pct = one.vms[name].run_pct;
-            assert!((run_pct - 400.0 / 7.0).abs() < 3.0, "{version}, {name} with another: {run_pct}");
+            assert!(
+                (run_pct - 400.0 / 7.0).abs() < 3.0,
+                "{version}, {name} with another: {run_pct}"
+            );
         }
         let mut machine = host(version, 2, 4, 1);
         machine.as_object_mut().unwrap().remove("overhead");
@@ -669,10 +676,16 @@ fn a_pinned_vm_has_its_share_beside_vms_that_run_anywhere() {
             "across": vm(4, "w", json!({"affinity": "2-5"})), "a": vm(4, "w", json!({})), "b": vm(3, "w", json!({})),
             "c": vm(2, "w", json!({})), "web": vm(2, "web", json!({"affinity": "3-4"})),
         });
-        let two = report(&scenario(machine, vms, json!({"w": even(60), "web": open}), "40 s", "10 s"), 1);
+        let two = report(
+            &scenario(machine, vms, json!({"w": even(60), "web": open}), "40 s", "10 s"),
+            1,
+        );
         for name in ["across", "a", "b", "c"] {
             let run_pct = two.vms[name].run_pct;
-            assert!((run_pct - 100.0 * 7.5 / 13.0).abs() < 2.0, "{version}, {name}: {run_pct}");
+            assert!(
+                (run_pct - 100.0 * 7.5 / 13.0).abs() < 2.0,
+                "{version}, {name}: {run_pct}"
+            );
         }
         let web_ms = two.vms["web"].response_ms.mean.unwrap();
         assert!(web_ms < 12.0, "{version}: {web_ms} ms");
@@ -738,7 +751,12 @@ fn a_reservation_that_was_needed_is_not_held_against_a_vm_later() {
 /// Part of its time that each VM's vCPUs ran after `from_s`.
 fn run_after(report: &PointReport, name: &str, from_s: f64) -> f64 {
     let line = &report.timeline.vms[name].run_pct;
-    let late = report.timeline.time_s.iter().zip(line).filter(|(time, _)| **time > from_s);
+    let late = report
+        .timeline
+        .time_s
+        .iter()
+        .zip(line)
+        .filter(|(time, _)| **time > from_s);
     let (sum, count) = late.fold((0.0, 0), |(sum, count), (_, pct)| (sum + pct, count + 1));
     sum / f64::from(count)
 }
@@ -748,9 +766,7 @@ fn run_after(report: &PointReport, name: &str, from_s: f64) -> f64 {
 #[test]
 fn the_past_is_held_against_nobody_for_long() {
     let hungry = json!({"arrivals": {"closed": {"population": 60}}, "cpu": {"mean": "10 ms", "cv": 0}});
-    let late = |factor: f64| {
-        json!({"load_steps": [{"at": "0 s", "factor": factor}, {"at": "120 s", "factor": 1}]})
-    };
+    let late = |factor: f64| json!({"load_steps": [{"at": "0 s", "factor": factor}, {"at": "120 s", "factor": 1}]});
     let with = |mut one: Value, more: Value| {
         support::merge(&mut one, more);
         one
@@ -778,7 +794,10 @@ fn the_past_is_held_against_nobody_for_long() {
             vec![("m", 200.0 / 3.0), ("c-1", 50.0 / 3.0), ("c-2", 50.0 / 3.0)],
         ),
     ] {
-        let found = report(&scenario(host("esxi-7.0", 1, 4, 1), vms, json!({"w": hungry}), "180 s", "0 s"), 1);
+        let found = report(
+            &scenario(host("esxi-7.0", 1, 4, 1), vms, json!({"w": hungry}), "180 s", "0 s"),
+            1,
+        );
         for (name, part) in due {
             let run_pct = run_after(&found, name, 130.0);
             assert!((run_pct - part).abs() < 2.0, "{case}: {name} {run_pct} of {part}");
@@ -789,15 +808,24 @@ fn the_past_is_held_against_nobody_for_long() {
         "pinned": vm(2, "w", json!({"affinity": "0-1"})), "a": vm(3, "w", late(0.02)), "b": vm(3, "w", late(0.02)),
         "c": vm(3, "w", late(0.02)),
     });
-    let found = report(&scenario(host("esxi-7.0", 2, 4, 1), vms, json!({"w": hungry}), "180 s", "0 s"), 1);
+    let found = report(
+        &scenario(host("esxi-7.0", 2, 4, 1), vms, json!({"w": hungry}), "180 s", "0 s"),
+        1,
+    );
     for name in ["pinned", "a", "b", "c"] {
         let run_pct = run_after(&found, name, 140.0);
-        assert!((run_pct - 800.0 / 11.0).abs() < 4.0, "beside roaming VMs: {name} {run_pct}");
+        assert!(
+            (run_pct - 800.0 / 11.0).abs() < 4.0,
+            "beside roaming VMs: {name} {run_pct}"
+        );
     }
     let vms = json!({
         "across": vm(2, "w", json!({"affinity": "1-2"})), "a": vm(2, "w", late(0.02)), "b": vm(2, "w", late(0.02)),
     });
-    let found = report(&scenario(host("esxi-7.0", 2, 2, 1), vms, json!({"w": hungry}), "180 s", "0 s"), 1);
+    let found = report(
+        &scenario(host("esxi-7.0", 2, 2, 1), vms, json!({"w": hungry}), "180 s", "0 s"),
+        1,
+    );
     for name in ["across", "a", "b"] {
         let run_pct = run_after(&found, name, 140.0);
         assert!((run_pct - 200.0 / 3.0).abs() < 3.0, "on two nodes: {name} {run_pct}");

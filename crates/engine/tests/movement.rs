@@ -91,7 +91,10 @@ fn vms_of_a_failed_host_restart_after_18_s_32_at_a_time_each_when_a_power_on_end
 fn megahertz_of_a_vm_are_those_of_each_host_on_which_it_was() {
     let cores = |clock: &str, turbo: &str| {
         let mut host = support::host("esxi-7.0", 1, 4, 1);
-        merge(&mut host, json!({"clock": clock, "turbo": turbo, "migration": {"link": "2 GB/s"}}));
+        merge(
+            &mut host,
+            json!({"clock": clock, "turbo": turbo, "migration": {"link": "2 GB/s"}}),
+        );
         host
     };
     let mut text = cluster(

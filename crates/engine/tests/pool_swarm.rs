@@ -668,7 +668,9 @@ impl<'s> Checker<'s> {
             // vSAN has witnesses on other hosts than its copies
             spec.redundancy_of(policy).width() + spec.witnesses(policy, nodes)
         });
-        let enough = !is_waiting && needed.into_iter().all(|needed| domains.len() >= needed as usize);
+        // a host that fails takes several domains at once, and so may take most votes for good
+        let is_outvoted = spec.vsan.is_some() && spec.failure_domain == FailureDomain::Disk;
+        let enough = !is_waiting && !is_outvoted && needed.into_iter().all(|needed| domains.len() >= needed as usize);
         let mut groups = self.members.chunk_by(|one, next| one.group == next.group);
         let is_readable = groups.all(|members| {
             let whole = members.iter().filter(|member| member.up && member.due == 0).count();

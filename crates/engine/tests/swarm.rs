@@ -586,8 +586,8 @@ fn shares_limits_and_reservations_are_honoured() {
     assert!(checked >= 60 || !usual_seeds(), "only {checked} divisions were checked");
 }
 
-/// Hungry machines of several vCPUs, and some that want little, on the cores of a node: however unequal their shares and
-/// reservations are, none starves. What co-scheduling leaves idle goes to others.
+/// Hungry machines of several vCPUs, and some that want little, on the cores of a node: however unequal their shares
+/// and reservations are, none starves. What co-scheduling leaves idle goes to others.
 #[test]
 fn wide_machines_do_not_starve() {
     let mut checked = 0;
@@ -601,7 +601,11 @@ fn wide_machines_do_not_starve() {
             let shares = dice.pick(&[50.0, 500.0, 1000.0, 2000.0, 4000.0]) * vcpus as f64;
             let mut more = json!({"shares": shares});
             let most = 1000.0 * vcpus as f64;
-            let wanted = if dice.one_in(3) { most * dice.range(5, 40) as f64 / 100.0 } else { most };
+            let wanted = if dice.one_in(3) {
+                most * dice.range(5, 40) as f64 / 100.0
+            } else {
+                most
+            };
             let mut claim = Claim::new(shares, wanted);
             if dice.one_in(3) {
                 let reservation = (most / 2.0).min(800.0 * cores as f64 - reserved).max(0.0).round();
@@ -620,11 +624,19 @@ fn wide_machines_do_not_starve() {
                 support::hungry(vcpus as u32)
             };
             workloads.insert(format!("w{index}"), work);
-            vms.insert(format!("v{index}"), support::vm(vcpus as u32, &format!("w{index}"), more));
+            vms.insert(
+                format!("v{index}"),
+                support::vm(vcpus as u32, &format!("w{index}"), more),
+            );
             claims.push(claim);
             wide.push(most);
         }
-        let mut host = support::host(dice.pick(&["esxi-5.0", "esxi-6.0", "esxi-6.7", "esxi-8.0"]), 1, cores as u32, 1);
+        let mut host = support::host(
+            dice.pick(&["esxi-5.0", "esxi-6.0", "esxi-6.7", "esxi-8.0"]),
+            1,
+            cores as u32,
+            1,
+        );
         host["clock"] = json!("1 GHz");
         host.as_object_mut().expect("a mapping").remove("overhead");
         let scenario = support::scenario(host, Value::Object(vms), Value::Object(workloads), "60 s", "10 s");

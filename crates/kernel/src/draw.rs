@@ -111,8 +111,8 @@ impl Draw {
         }
     }
 
-    /// What is left at a random instant of the duration that is under way then, in nanoseconds, taken from stream `s`: a
-    /// uniform part of a duration that is drawn in proportion to its length.
+    /// What is left at a random instant of the duration that is under way then, in nanoseconds, taken from stream `s`:
+    /// a uniform part of a duration that is drawn in proportion to its length.
     pub fn residual(&self, s: &mut Stream) -> Nanos {
         let under_way_ns = match self.shape {
             Shape::Exponential => return self.sample(s),
@@ -210,7 +210,11 @@ mod tests {
             (0..300_000).for_each(|_| tally.record(draw.residual(&mut stream) as f64));
             let expected = 1e6 * (1.0 + cv * cv);
             let error = 4.0 * (tally.variance() / 300_000.0).sqrt();
-            assert!((tally.mean() - expected).abs() <= error, "cv {cv}: {} for {expected}", tally.mean());
+            assert!(
+                (tally.mean() - expected).abs() <= error,
+                "cv {cv}: {} for {expected}",
+                tally.mean()
+            );
         }
         assert_eq!(Draw::new(0.0, 0.0).residual(&mut Stream::named(1, "none")), 0);
     }

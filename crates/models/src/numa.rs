@@ -2,10 +2,11 @@
 //!
 //! **Mechanism.** A VM consists of NUMA clients (physical proximity domains), each with a home node. At power-on a VM
 //! whose clients together fit the cores of one node is placed there whole; otherwise each client goes to the node with
-//! the least load at that moment. Nodes whose free memory holds the client come before others. Once a period, nodes are compared: while the most and the least loaded differ by more
-//! than `Numa.MigImbalanceThreshold`, a client may move between them. Clients that belong together attract each other
-//! (action affinity, `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that cannot be
-//! spread evenly end up on one node, and clients that can stay apart.
+//! the least load at that moment. Nodes whose free memory holds the client come before others. Once a period, nodes are
+//! compared: while the most and the least loaded differ by more than `Numa.MigImbalanceThreshold`, a client may move
+//! between them. Clients that belong together attract each other (action affinity,
+//! `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that cannot be spread evenly end
+//! up on one node, and clients that can stay apart.
 //!
 //! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013), on home nodes and rebalancing; ESXi advanced
 //! options `Numa.*`; VMware KB 2097369 on action affinity that fills one node while others idle. That ESXi 6.0 also
@@ -45,9 +46,9 @@ pub const BALANCE_WEIGHT: u32 = 100;
 
 /// Home nodes of a VM's clients, in order, when it is powered on.
 ///
-/// `clients` are their vCPUs, between which the VM's `bytes` of memory are divided, and `free` are the bytes of each node
-/// that are free. `load` gives the load of a node in cores, without this VM, each time it is asked; no client goes where
-/// that is infinite.
+/// `clients` are their vCPUs, between which the VM's `bytes` of memory are divided, and `free` are the bytes of each
+/// node that are free. `load` gives the load of a node in cores, without this VM, each time it is asked; no client goes
+/// where that is infinite.
 pub fn home_nodes(
     clients: &[u32],
     bytes: u64,
@@ -296,7 +297,11 @@ mod tests {
         assert_eq!(homes(&[2], 40, &[40, 53]), [0], "it fits");
         assert_eq!(homes(&[2], 40, &[3, 39]), [0], "it fits nowhere");
         assert_eq!(homes(&[4, 4], 80, &[80, 53]), [0, 1]);
-        assert_eq!(homes(&[4, 4, 4], 120, &[80, 39]), [0, 0, 1], "each by its share, beside the others");
+        assert_eq!(
+            homes(&[4, 4, 4], 120, &[80, 39]),
+            [0, 0, 1],
+            "each by its share, beside the others"
+        );
         let only_first = |node: usize| [0.0, f64::INFINITY][node];
         assert_eq!(home_nodes(&[2], 40, 6, &[3, 53], only_first), [0]);
     }

@@ -84,8 +84,8 @@ impl Topology {
         self.vpds.len() == 1 && self.ppds.len() > 1
     }
 
-    /// Home node of each client at power-on, where the nodes have `load`, in cores, without this VM, and `free` bytes of
-    /// memory. The vCPUs of a VM with affinity touch its memory on the nodes of its CPUs.
+    /// Home node of each client at power-on, where the nodes have `load`, in cores, without this VM, and `free` bytes
+    /// of memory. The vCPUs of a VM with affinity touch its memory on the nodes of its CPUs.
     pub fn homes(
         &self,
         host: &HostGroup,

@@ -289,7 +289,11 @@ fn a_pinned_vm_is_at_home_on_the_nodes_of_its_cpus() {
         (vm.affinity, vm.vcpus) = (Some(affinity.to_owned()), vcpus);
         let topology = topology(&host, &vm);
         let load = |node: usize| if node == 1 || node == 3 { 3.0 } else { 1.0 };
-        assert_eq!(topology.homes(&host, &vm, &[u64::MAX; 4], load), homes, "{affinity}: {topology:?}");
+        assert_eq!(
+            topology.homes(&host, &vm, &[u64::MAX; 4], load),
+            homes,
+            "{affinity}: {topology:?}"
+        );
     }
 }
 

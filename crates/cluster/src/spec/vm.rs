@@ -164,8 +164,8 @@ pub struct VmGroup {
     #[serde(default = "one_f64")]
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     pub load: f64,
-    /// Further factors on `load` over time. Before the first step the factor is 1. New sessions begin at any time within
-    /// their think time.
+    /// Further factors on `load` over time. Before the first step the factor is 1. New sessions begin at any time
+    /// within their think time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000))]
     pub load_steps: Vec<LoadStep>,

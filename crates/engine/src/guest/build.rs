@@ -1,7 +1,7 @@
 //! From a scenario to guests and their processes.
 
-use super::guests::{Arrivals, Guests, Helpers, Measured, Overhead, Streams, Vm};
 use super::guests::NextArrival;
+use super::guests::{Arrivals, Guests, Helpers, Measured, Overhead, Streams, Vm};
 use super::load::SIZE_UNIT;
 use super::parallel::Parallel;
 use crate::clock::{Clock, Event};

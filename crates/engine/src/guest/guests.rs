@@ -78,7 +78,7 @@ pub struct NextArrival {
     /// What was left of the gap at some time, as long as it lasts at a factor of 1.
     pub(super) left_ns: f64,
     pub(super) since: Nanos,
-    /// Its arrival, unless nobody comes.
+    /// Its arrival, unless the rate is 0.
     pub(super) event: Option<EventId>,
 }
 

@@ -4,12 +4,12 @@
 //! **Mechanism.** Every vCPU has a virtual time that advances by the time it is charged (Used) over its shares; the
 //! ready world with the least virtual time runs first. A VM's shares are divided among those of its vCPUs that are not
 //! idle. A reservation is a second clock (as in mClock): while a VM has received less than it reserved, its worlds come
-//! before all others, and what they get so takes no turn of theirs by shares. A vCPU runs for at most one quantum while
-//! others wait, also in parts, if helper worlds interrupt it. A world that becomes ready takes a whole
-//! idle core of its home node, then an idle thread, then the CPU of the vCPU that has had most of its entitlement, if
-//! that is more than itself has had; a helper world of the VMkernel may displace what runs on its last CPU. What a
-//! world is owed outlives short sleeps: `BoundLagQuanta` bounds it. A vCPU that shares its core and has fallen behind
-//! its sibling by more than `HTWholeCoreThreshold` claims the core.
+//! before all others. CPU that no other wanted, and what its reservation brought, are held against it up to a bound.
+//! A vCPU runs for at most one quantum while others wait, also in parts, if helper worlds interrupt it. A world that
+//! becomes ready takes a whole idle core of its home node, then an idle thread, then the CPU of the vCPU that has had
+//! most of its entitlement, if that is more than itself has had; a helper world of the VMkernel may displace what runs
+//! on its last CPU. What a world is owed outlives short sleeps: `BoundLagQuanta` bounds it. A vCPU that shares its core
+//! and has fallen behind its sibling by more than `HTWholeCoreThreshold` claims the core.
 //!
 //! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013); ESXi advanced options `Cpu.*` and `Numa.*` as
 //! listed by `esxcli system settings advanced list` of the versions; Gulati et al., "mClock" (OSDI 2010) for the
@@ -28,8 +28,8 @@
 //! **Ready queues per NUMA node in ESXi, per logical CPU in Linux.** ESXi moves waiting worlds between the CPUs of a
 //! node within milliseconds. In the model an idle CPU takes a world from its node at once, so the published L2, L3 and
 //! package balancing periods have no effect. Worlds with an affinity have a queue per set of CPUs, and the virtual time
-//! of the node that has them all, or of the fastest node. Helper worlds have one queue for the host. Linux itself has one queue per CPU, and the unfairness between these queues is part of the
-//! model.
+//! of the node that has them all, or of the fastest node. Helper worlds have one queue for the host. Linux itself has
+//! one queue per CPU, and the unfairness between these queues is part of the model.
 
 use super::vnuma::home_rules;
 use crate::cpu_set::CpuSet;
@@ -528,7 +528,7 @@ impl EsxiScheduler {
         }
     }
 
-    /// Nobody waits who has had less than a `world` with a reservation. What it has had beyond its shares and its
+    /// No waiting world has had less than `world`, which has a reservation. What it has had beyond its shares and its
     /// reservation is held against it up to bounds only: what is owed at most, and a quantum.
     fn forgive(&mut self, world: WorldId, now_ns: u64) {
         let group = &self.groups[self.worlds[world as usize].group];
@@ -542,8 +542,8 @@ impl EsxiScheduler {
         }
     }
 
-    /// Virtual time at which the waiting `world` is served by its shares. Who has a reservation runs so too while nobody
-    /// else waits, however far ahead of those that run.
+    /// Virtual time at which the waiting `world` is served by its shares. One with a reservation runs so too while
+    /// no other waits, however far ahead of those that run.
     fn served_ns(&self, world: WorldId, cpus: &Occupancy) -> u64 {
         let entry = &self.worlds[world as usize];
         let clock = self.queues[entry.queue].clock;
@@ -848,8 +848,8 @@ impl CpuScheduler for EsxiScheduler {
 }
 
 impl EsxiScheduler {
-    /// `world` starts on `cpu`. One that is behind its reservation has had nothing beyond it for a while, and is not far
-    /// ahead of its queue's clock.
+    /// `world` starts on `cpu`. One that is behind its reservation has had nothing beyond it for a while, and is not
+    /// far ahead of its queue's clock.
     fn run(&mut self, world: WorldId, cpu: usize, now_ns: u64) {
         if self.is_behind_reservation(&self.worlds[world as usize], now_ns) {
             let most_ns = self.clock_of(world) + self.most_owed_ns;
