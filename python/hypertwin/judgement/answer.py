@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 from hypertwin import _core
@@ -28,12 +29,14 @@ SIGNS = 2
 """Maximum number of signs in one sentence."""
 
 
-def answer(points: Sequence[Point], causes: Sequence[Cause] = ()) -> tuple[Answer, list[Break]]:
+def answer(
+    points: Sequence[Point], causes: Sequence[Cause] = (), workloads: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Answer, list[Break]]:
     """Return the answer of a result, and the places along a sweep where groups suffer (none for a single point).
 
-    Causes and possible fixes follow directly.
+    Causes and possible fixes follow directly. `workloads` has the workload of each group, if known.
     """
-    found, breaks = _answer(points)
+    found, breaks = _answer(points, workloads)
     helps = [f"{cause['title']}. {cause['advice']}" for cause in causes[:CAUSES]]
     return cast(Answer, json.loads(_core.with_error(json.dumps(found), _errors(points, found), helps))), breaks
 
@@ -46,7 +49,7 @@ def _errors(points: Sequence[Point], found: Answer) -> list[str]:
     return [json.dumps(error["groups"]) for error in errors if error]
 
 
-def _answer(points: Sequence[Point]) -> tuple[Answer, list[Break]]:
+def _answer(points: Sequence[Point], workloads: Mapping[str, str]) -> tuple[Answer, list[Break]]:
     if len(points) == 1:
         judged = points[0]["judgement"]
         return {"tone": judged["tone"], "text": judged["text"], "more": judged["more"]}, []
@@ -56,7 +59,7 @@ def _answer(points: Sequence[Point]) -> tuple[Answer, list[Break]]:
     axes = Axes.of(shown)
     if axes.x is None:
         return _graver(shown, axes, _beside(shown)), []
-    found = verdicts(shown, axes)
+    found = verdicts(shown, axes, workloads)
     return _graver(shown, axes, _along(shown, axes.x, found)), [verdict.to_dict() for verdict in found]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from hypertwin.documents.measured import Vm
 from hypertwin.documents.simulation import Break, Point, Sign
 from hypertwin.judgement.limits import limiting
-from hypertwin.judgement.settings import Axes, group_names, lines, setting, work
+from hypertwin.judgement.settings import Axes, changes_work, group_names, lines, setting, work
 from hypertwin.judgement.signs import hurt, signs_of
 from hypertwin.metrics.bands import band
 from hypertwin.metrics.points import groups
@@ -113,8 +113,8 @@ class Verdict:
         }
 
 
-def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
-    """Return verdicts of all lines and groups.
+def verdicts(points: Sequence[Point], axes: Axes, workloads: Mapping[str, str]) -> list[Verdict]:
+    """Return verdicts of all lines and groups. `workloads` has the workload of each group, if known.
 
     Groups that the sweep does not add come first, then groups are sorted by how soon they suffer.
     """
@@ -122,7 +122,7 @@ def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
         Verdict(line, group, places)
         for line, own in lines(points, axes).items()
         for group in group_names(points)
-        if (places := _places(own, group, axes))
+        if (places := _places(own, group, axes, is_alike=not changes_work(axes.x, group, workloads)))
     ]
 
     def rank(verdict: Verdict) -> tuple[int, float, float]:
@@ -135,15 +135,15 @@ def verdicts(points: Sequence[Point], axes: Axes) -> list[Verdict]:
     return sorted(found, key=rank)
 
 
-def _places(points: Sequence[Point], group: str, axes: Axes) -> tuple[Place, ...]:
-    """Return a group along a line, compared with its best value there."""
+def _places(points: Sequence[Point], group: str, axes: Axes, *, is_alike: bool) -> tuple[Place, ...]:
+    """Return a group along a line, compared with its best value there, and its p99 if its work `is_alike`."""
     own = [
         (setting(axes.x, point["set"].get(axes.x), axes.paths) if axes.x else "", point, groups(point)[group])
         for point in points
         if group in groups(point)
     ]
     tails = [(p99, value) for value, _, vm in own if (p99 := vm["response_ms"]["p99"]) is not None]
-    least = min(tails, key=lambda tail: tail[0], default=None)
+    least = min(tails, key=lambda tail: tail[0], default=None) if is_alike else None
     best: tuple[float, str] | None = None
     places = []
     for value, point, vm in own:

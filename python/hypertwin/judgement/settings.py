@@ -98,6 +98,14 @@ def work(point: Point, group: str, vm: Vm, x: str | None) -> float | None:
     return vm["throughput_per_s"] / units if units > 0 else None
 
 
+def changes_work(x: str | None, group: str, workloads: Mapping[str, str]) -> bool:
+    """True if a sweep along `x` changes the work of a transaction of a group, and not only how often they arrive."""
+    section, name, *keys = [*(x or "").split("."), ""]
+    if section == "workloads":
+        return workloads.get(group) == name and keys[0] != "arrivals"
+    return (section, name, keys[:1]) == ("vms", group, ["workload"])
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 

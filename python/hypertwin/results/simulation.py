@@ -106,7 +106,9 @@ class Result(Answer[documents.Simulation], PointFields):
 
     @cached_property
     def _judged(self) -> tuple[documents.Answer, list[documents.Break]]:
-        return judgement.answer(self.reports, self.causes)
+        groups = self.first_scenario.data.get("vms", {}).items()
+        workloads = {name: vm["workload"] for name, vm in groups if "workload" in vm}
+        return judgement.answer(self.reports, self.causes, workloads)
 
     @property
     def document(self) -> documents.Simulation:

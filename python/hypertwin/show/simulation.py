@@ -239,10 +239,10 @@ def rule() -> str:
         band(metric).critical for metric in ("departed_p99", "lost_throughput_pct", "ready_pct", "costop_pct")
     )
     return (
-        f"A group suffers if its p99 exceeds {most:g} times the smallest along its line, or its throughput for each VM "
-        f"and unit of load falls {lost:g}% below the best so far. It also suffers if ready exceeds {ready:g}% or "
-        f"co-stop {costop:g}% per vCPU, if it waits for swapped memory or its CPU limit, if its vCPUs are full, or if "
-        "VMs were down."
+        f"A group suffers if its p99 exceeds {most:g} times the smallest along its line with the same work, or its "
+        f"throughput for each VM and unit of load falls {lost:g}% below the best so far. It also suffers if ready "
+        f"exceeds {ready:g}% or co-stop {costop:g}% per vCPU, if it waits for swapped memory or its CPU limit, if its "
+        "vCPUs are full, or if VMs were down."
     )
 
 

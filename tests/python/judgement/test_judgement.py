@@ -119,6 +119,26 @@ class TestASweep:
             points[1]["judgement"]["unplaced"] = []
             assert answer(points)[0]["text"].endswith(": ceph lost 3 GiB of data.")
 
+    def test_compares_no_response_times_of_different_work(self):
+        works = {"db": "oltp", "web": "pages"}
+        for path, differs in (
+            ("workloads.oltp.cpu.mean", ["db"]),
+            ("workloads.oltp.delay.mean", ["db"]),
+            ("vms.web.workload", ["web"]),
+            ("workloads.oltp.arrivals.open.rate", []),
+            ("vms.db.load", []),
+        ):
+            values = (1, 2) if path.endswith(("load", "rate")) else ("1 ms", "2 ms")
+            points = [
+                point(
+                    {name: vm(50 * (place + 1) ** 2, 100 * (place + 1)) for name in works},
+                    {path: value},
+                )
+                for place, value in enumerate(values)
+            ]
+            _, breaks = answer(points, (), works)
+            assert [each["group"] for each in breaks if not each["suffers"]] == differs, path
+
     def test_says_where_a_group_stops_suffering_and_where_in_between_or_everywhere(self):
         assert along(200, 150, 60, 50).startswith("Up to 2 vCPUs, db suffers, and no longer above: p99 150 ms, 3 times")
         assert along(50, 200, 50, 120).startswith("db suffers with 2 vCPUs and 8 vCPUs: p99 200 ms, 4 times")
@@ -180,12 +200,12 @@ class TestASweep:
     @pytest.mark.parametrize(("p99", "suffers"), [(100.0, False), (100.1, True)])
     def test_departs_beyond_the_band_and_not_at_it(self, p99, suffers):
         points = [point({"db": vm(each)}, {"vms.x.count": place}) for place, each in enumerate((50.0, p99))]
-        assert [bool(each.bad) for each in verdicts(points, Axes.of(points))] == [suffers]
+        assert [bool(each.bad) for each in verdicts(points, Axes.of(points), {})] == [suffers]
 
     @pytest.mark.parametrize(("done", "suffers"), [(160.0, False), (159.0, True)])
     def test_loses_work_beyond_the_band_and_not_at_it(self, done, suffers):
         points = [point({"db": vm(throughput=each)}, {"vms.db.load": load}) for load, each in ((1, 100.0), (2, done))]
-        assert [bool(each.bad) for each in verdicts(points, Axes.of(points))] == [suffers]
+        assert [bool(each.bad) for each in verdicts(points, Axes.of(points), {})] == [suffers]
 
     def test_names_the_lines_that_break_and_those_that_do_not(self):
         points = [
