@@ -26,6 +26,7 @@ from hypertwin.calibration import file as calibration_file
 from hypertwin.documents import benchmark as documents
 from hypertwin.errors import HypertwinError, ScenarioError, fail
 from hypertwin.extras import installed, needs
+from hypertwin.metrics.words import count
 from hypertwin.results.answers import Document
 from hypertwin.runs.runner import running
 from hypertwin.runs.simulation import LabelledProgress, Progress
@@ -270,6 +271,11 @@ def _notes(found: documents.Benchmark) -> list[str]:
         notes.append("Nothing is predicted yet. `hypertwin benchmark run` measures the calibration step first.")
     if found["missing"]:
         notes.append(f"Not measured: {'; '.join(found['missing'][:8])}.")
+    steps = [step for step in found["steps"] if not step["calibration"]]
+    noisy = sum(figure["promise"] == judged.NO_VERDICT for step in steps for figure in step["figures"])
+    if noisy:
+        limit = f"{judged.MAX_SPREAD_PCT:g}%"
+        notes.append(f"No verdict, because repeats differ by more than {limit}: {count(noisy, 'figure')}.")
     disturbed = [
         f"{step['title']}, repeat {run['repeat']}: {'; '.join(run['disturbed'])}"
         for step in found["steps"]

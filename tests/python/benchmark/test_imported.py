@@ -16,6 +16,8 @@ from hypertwin.benchmark import imported
 from hypertwin.benchmark.folder import Folder
 from hypertwin.benchmark.plan import Plan
 from hypertwin.scenario import loads
+from hypertwin.studies import judge as studies
+from hypertwin.studies import study
 
 SCENARIO = """
 name: old-campaign
@@ -265,6 +267,21 @@ def test_a_campaign_without_a_folder_keeps_none(tmp_path, monkeypatch):
     assert found["missing"] == [] and found["first_run"] is None
     assert [step["limit"]["right"] for step in found["steps"]] == [None, None]
     assert {score["figure"]: score["of"] for score in found["scores"]} == {"throughput": 2, "mean latency": 2}
+
+
+def test_the_study_of_a_campaign_gives_the_same_verdicts(tmp_path):
+    repeats = {1: [(90, 12), (111, 8)], 2: [(100, 400), (400, 100)], 4: [(200, 20)]}
+    texts = [sysbench(rate, threads, mean) for threads, each in repeats.items() for rate, mean in each]
+    files = [written(tmp_path / f"{number}", text) for number, text in enumerate(texts)]
+    found = hypertwin.import_benchmark(loads(SCENARIO), files, group="db", out=tmp_path / "out").document
+    figures = [figure for step in found["steps"] for figure in step["figures"]]
+    assert [figure["promise"] for figure in figures] == [
+        *("±42%", "none, repeats differ", "none, repeats differ", "none, repeats differ", "±15%", "±20%")
+    ]
+    judged = studies.validate([study.read(tmp_path / "out/study")])
+    assert [row["pass"] for row in judged] == [figure["within"] for figure in figures]
+    assert "No verdict, because repeats differ by more than 25%: 3 figures." in found["notes"]
+    assert {score["figure"]: score["of"] for score in found["scores"]} == {"throughput": 2, "mean latency": 1}
 
 
 def test_uneven_repeats_are_complete(tmp_path):
