@@ -17,8 +17,11 @@ from typing import Any
 import pytest
 from tests.conftest import ROOT, TINY
 
-from hypertwin.cli import catalogue, progress, root, streams, tab
+from hypertwin import library
+from hypertwin.calibration import parameters
+from hypertwin.cli import catalogue, progress, root, streams, symptoms, tab
 from hypertwin.cli.main import run
+from hypertwin.scenario import load
 from hypertwin.show import conditions
 from hypertwin.studies import judge
 
@@ -103,6 +106,18 @@ def test_examples_are_command_lines(words, call):
         assert line.split("\\")[0].split("  ")[0] in shown
         for part in line.split(" | "):
             parse(part.split(" > ")[0])
+
+
+FREE = [line for words in LEAVES for line in examples(LEAVES[words]) if "--free " in line]
+FREE += [line for section in symptoms.SYMPTOMS.values() for line in section.values() if "--free " in line]
+
+
+@pytest.mark.parametrize("line", FREE)
+def test_examples_free_parameters_that_can_be_fitted(line):
+    words = shlex.split(line)
+    named = library.examples() / next(word for word in words if word.endswith(".yaml"))
+    shipped = named if named.exists() else library.examples() / "small-esxi.yaml"
+    assert parameters.parse([words[words.index("--free") + 1]], load(shipped))
 
 
 def test_examples_of_the_whole_are_command_lines():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from hypertwin.calibration import file as calibration_file
 from hypertwin.documents import benchmark as documents
 from hypertwin.errors import HypertwinError, ScenarioError, fail
 from hypertwin.extras import installed, needs
+from hypertwin.metrics.words import count
 from hypertwin.results.answers import Document
 from hypertwin.runs.runner import running
 from hypertwin.runs.simulation import LabelledProgress, Progress
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from hypertwin.records.benchmark import BenchmarkFields, CheckFields
 else:  # attributes for type checkers only
     BenchmarkFields = CheckFields = object
+
+MAX_NOTES = 12
+"""Maximum number of notes on the output of runs in an answer."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,6 +274,11 @@ def _notes(found: documents.Benchmark) -> list[str]:
         notes.append("Nothing is predicted yet. `hypertwin benchmark run` measures the calibration step first.")
     if found["missing"]:
         notes.append(f"Not measured: {'; '.join(found['missing'][:8])}.")
+    steps = [step for step in found["steps"] if not step["calibration"]]
+    noisy = sum(figure["promise"] == judged.NO_VERDICT for step in steps for figure in step["figures"])
+    if noisy:
+        limit = f"{judged.MAX_SPREAD_PCT:g}%"
+        notes.append(f"No verdict, because repeats differ by more than {limit}: {count(noisy, 'figure')}.")
     disturbed = [
         f"{step['title']}, repeat {run['repeat']}: {'; '.join(run['disturbed'])}"
         for step in found["steps"]
@@ -278,7 +287,21 @@ def _notes(found: documents.Benchmark) -> list[str]:
     ]
     if disturbed:
         notes.append(f"Disturbed runs: {'. '.join(disturbed[:8])}.")
-    return notes
+    return [*notes, *_of_runs(found["steps"])]
+
+
+def _of_runs(steps: Sequence[documents.Step]) -> Iterator[str]:
+    """Yield each note on the output of runs once, with the runs that have it."""
+    by_note: dict[str, list[str]] = {}
+    runs = [(f"{step['title']}, repeat {run['repeat']}", run) for step in steps for run in step["runs"]]
+    for name, run in runs:
+        for note in run["notes"]:
+            by_note.setdefault(note, []).append(name)
+    for note, names in list(by_note.items())[:MAX_NOTES]:
+        more = f" and {count(len(names) - 1, 'more run')}" if len(names) > 1 else ""
+        yield f"{'All runs' if len(names) == len(runs) else names[0] + more}: {note}."
+    if len(by_note) > MAX_NOTES:
+        yield f"{count(len(by_note) - MAX_NOTES, 'more note')} on runs: each run.json has its own."
 
 
 def _checked(plan: Plan, found: checks.Checked) -> documents.Check:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hypertwin.benchmark.folder import STUDY, Folder
-from hypertwin.benchmark.judged import MEAN_PCT, TAIL_FACTOR, THROUGHPUT_PCT
+from hypertwin.benchmark.judged import LEAST_PCT, TAIL_FACTOR, allowed_pct
 from hypertwin.documents import benchmark as documents
 from hypertwin.files import writing
 from hypertwin.files.yaml_writing import to_yaml
@@ -18,13 +18,10 @@ from hypertwin.scenario import Scenario
 if TYPE_CHECKING:
     import polars
 
-ACCEPT: Mapping[str, str] = {
-    "throughput": f"±{THROUGHPUT_PCT:g} %",
-    "latency": f"±{MEAN_PCT:g} %",
-    "tail": f"x{TAIL_FACTOR:g}",
-}
-"""Tolerance of each kind of figure, in the form of a study."""
-COLUMNS = ("case", "metric", "twin", "published", "unit", "origin", "kind", "accept", "expected_class", "note")
+COLUMNS = (
+    *("case", "metric", "twin", "published", "unit", "origin", "kind", "accept", "expected_class", "unreachable"),
+    "note",
+)
 
 
 def table(steps: Sequence[documents.Step]) -> polars.DataFrame:
@@ -51,6 +48,8 @@ def study(folder: Folder, scenario: Scenario, document: documents.Benchmark, loa
     source = f"benchmark {document['name']} ({load}), {document['first_run'] or 'date unknown'}"
     cases = {step["name"]: step["set"] for step in steps}
     head = {"title": f"Benchmark {document['name']}", "source": source, "cases": cases}
+    if any(figure["spread_pct"] for step in steps for figure in step["figures"]):
+        head["spread"] = "largest minus smallest repeat, in the note of each figure"
     calibrated = [step["name"] for step in steps if step["calibration"]]
     if document["calibrated_on"] and calibrated:
         fitted = f"the figures of {', '.join(calibrated)}"
@@ -67,10 +66,11 @@ def study(folder: Folder, scenario: Scenario, document: documents.Benchmark, loa
 def _rows(document: documents.Benchmark, steps: Sequence[documents.Step]) -> Iterator[dict[str, Any]]:
     for step in steps:
         for figure in step["figures"]:
-            accept = ACCEPT.get(figure["kind"] or "")
-            if accept is None:
+            kind, spread = figure["kind"], figure["spread_pct"]
+            if kind not in ("tail", *LEAST_PCT):
                 continue
-            spread = figure["spread_pct"]
+            allowed = None if kind == "tail" else allowed_pct(kind, spread)
+            is_open = kind != "tail" and allowed is None
             yield {
                 "case": step["name"],
                 "metric": figure["title"],
@@ -79,7 +79,8 @@ def _rows(document: documents.Benchmark, steps: Sequence[documents.Step]) -> Ite
                 "unit": figure["unit"],
                 "origin": "published",
                 "kind": "calibrated" if step["calibration"] else "predicted",
-                "accept": accept,
+                "accept": f"x{TAIL_FACTOR:g}" if kind == "tail" else f"±{allowed or LEAST_PCT[kind]:.6g} %",
                 "expected_class": step["limit"]["measured"] if any(run["views"] for run in step["runs"]) else "",
+                "unreachable": f"the repeats differ by {spread:.0f} %, too much for a verdict" if is_open else "",
                 "note": "" if spread is None else f"spread of {len(step['runs'])} repeats {spread:.1f} %",
             }

@@ -182,11 +182,12 @@ def _results(path: Path, vms: int | None, depth: int) -> Iterator[Result]:
     if not outside.is_folder(path):
         for one, step, shared in _shared(path, _runs(path), vms):
             each = {} if step.vms > 1 else {"vm1": shared.values}
-            yield Result(one.tool, step, shared.values, {ALL if step.vms > 1 else "vm1": path}, each, one.time)
+            files = {ALL if step.vms > 1 else "vm1": path}
+            yield Result(one.tool, step, shared.values, files, each, one.time, shared.notes)
         return
     if any(cbt.files(path)) or any(hcibench.summaries(path)) or any(vdbench.files(path)):
         for one, step, shared in _shared(path, _points(path), vms):
-            yield Result(one.tool, step, shared.values, {ALL: one.file}, {}, one.time)
+            yield Result(one.tool, step, shared.values, {ALL: one.file}, {}, one.time, shared.notes)
         return
     entries = _entries(path)
     if any(map(outside.is_folder, entries)):
@@ -259,6 +260,7 @@ def _together(folder: Path, entries: Sequence[Path], vms: int | None) -> Iterato
             dict(zip(names, entries, strict=True)),
             {name: own.values for name, own in figures.items()},
             max(one.time for one in each),
+            tuple(dict.fromkeys(note for one in each for note in one.figures.notes)),
         )
 
 
@@ -266,9 +268,9 @@ def _runs(path: Path) -> Iterable[_One]:
     """Return the runs in a file. Raises SourceError."""
     generator = load_runs.generator(outside.head(path))
     if generator is not None:
-        found, _ = load_runs.read(path, generator)
+        found, notes = load_runs.read(path, generator)
         histogram = sysbench.histogram(path) if generator == "sysbench" and len(found) == 1 else {}
-        return [_of_run(path, generator, run, histogram) for run in found]
+        return [_of_run(path, generator, run, histogram, notes) for run in found]
     if not io_points.recognises(path):
         allowed = "sysbench, pgbench, HammerDB, JSON of fio, HCIBench, Vdbench or CBT"
         hint = "check that the file is complete and in English"
@@ -276,7 +278,9 @@ def _runs(path: Path) -> Iterable[_One]:
     return _points(path)
 
 
-def _of_run(path: Path, generator: str, run: LoadRun, histogram: Mapping[float, int]) -> _One:
+def _of_run(path: Path, generator: str, run: LoadRun, histogram: Mapping[float, int], notes: Sequence[str]) -> _One:
+    if run.is_aborted:
+        outside.Source(path).refuse("a run that was aborted", "a complete run", "run it again")
     if run.unread:
         hint = "replace the decimal commas of the file with points"
         outside.Source(path).refuse(f"a decimal comma: {run.unread}", "numbers with a decimal point", hint)
@@ -295,18 +299,19 @@ def _of_run(path: Path, generator: str, run: LoadRun, histogram: Mapping[float, 
     values: dict[str, int | float | str] = {"threads": run.threads}
     if run.rate is not None:
         values["rate"] = plain(run.rate)
-    return _One(generator, path, values, Figures(figures, histogram or None), 1)
+    return _One(generator, path, values, Figures(figures, histogram or None, tuple(notes)), 1)
 
 
 def _points(path: Path) -> Iterable[_One]:
-    points, _ = io_points.read([path])
+    points, notes = io_points.read([path])
     tool = _tool(path)
-    return [_of_point(tool, point) for point in points]
+    return [_of_point(tool, point, notes) for point in points]
 
 
-def _of_point(tool: str, point: IoPoint) -> _One:
+def _of_point(tool: str, point: IoPoint, notes: Sequence[str]) -> _One:
     time = "" if point.time is None else point.time.isoformat(timespec="milliseconds")
-    return _One(tool, point.file, values_of(point), Figures(dict(point.figures)), point.vms, time)
+    figures = Figures(dict(point.figures), notes=tuple(notes))
+    return _One(tool, point.file, values_of(point), figures, point.vms, time)
 
 
 def _tool(path: Path) -> str:

@@ -1,8 +1,9 @@
 """Comparison of the measured runs with the prediction, by figure and by limit, and the score of the campaign.
 
 The promise of a figure depends on its kind. A throughput is right within 15% or twice the spread of repeats, whichever
-is larger. A mean latency is right within 20% or that spread. A percentile is right within a factor of 1.5. CPU
-percentages have no promise.
+is larger. A mean latency is right within 20% or that spread. Neither has a verdict if repeats differ by more than 25%:
+twice that would make nearly every prediction right. A percentile is right within a factor of 1.5. CPU percentages have
+no promise.
 """
 
 from __future__ import annotations
@@ -22,9 +23,15 @@ from hypertwin.ingest.outside import number
 from hypertwin.metrics.catalogue import catalogue_key
 from hypertwin.model_error.kinds import kind_of
 
-THROUGHPUT_PCT, MEAN_PCT, TAIL_FACTOR = 15.0, 20.0, 1.5
+LEAST_PCT: Mapping[str, float] = {"throughput": 15.0, "latency": 20.0}
+"""Error within which a figure is right whatever its spread, by kind."""
+TAIL_FACTOR = 1.5
 SPREADS = 2.0
 """Number of spreads of repeats within which a figure is right."""
+MAX_SPREAD_PCT = 25.0
+"""Spread of repeats above which a figure has no verdict."""
+NO_VERDICT = "none, repeats differ"
+"""Promise of a figure whose repeats differ too much."""
 KNEE = 0.5
 """Share of the expected gain in throughput below which a step is beyond the knee."""
 
@@ -111,12 +118,20 @@ def _promise(key: str, measured: float, twin: float | None, spread: float | None
             None if twin is None or measured <= 0 or twin <= 0 else max(twin / measured, measured / twin) <= TAIL_FACTOR
         )
         return f"a factor of {TAIL_FACTOR:g}", right
-    least = {"throughput": THROUGHPUT_PCT, "latency": MEAN_PCT}.get(kind or "")
-    if least is None:
+    if kind is None or kind not in LEAST_PCT:
         return "", None
-    allowed = max(least, SPREADS * (spread or 0.0))
+    allowed = allowed_pct(kind, spread)
+    if allowed is None:
+        return NO_VERDICT, None
     right = None if twin is None or measured <= 0 else 100 * abs(twin - measured) / measured <= allowed
     return f"±{allowed:.0f}%", right
+
+
+def allowed_pct(kind: str, spread: float | None) -> float | None:
+    """Return the error within which a throughput or mean is right, or None if its repeats differ too much."""
+    if spread is not None and spread > MAX_SPREAD_PCT:
+        return None
+    return max(LEAST_PCT[kind], SPREADS * (spread or 0.0))
 
 
 def scores(steps: Sequence[documents.Step]) -> list[documents.Score]:

@@ -124,7 +124,7 @@ def resume(
     "import",
     examples=[
         "hypertwin benchmark import scenario.yaml results/ --group db -o campaign/ --report campaign.html",
-        "hypertwin benchmark import scenario.yaml fio.json --group db --free arrays.san.disks.count=4..40",
+        "hypertwin benchmark import san-fio.yaml fio.json --group db --free hosts.kvm.adapters.latency=5us..100us",
     ],
 )
 def import_command(

@@ -45,7 +45,7 @@ def _exists(name: str) -> bool:
 
 EXAMPLES = (
     "hypertwin calibrate small-esxi.yaml small-esxi-measured.csv --free workloads.oltp.cpu.mean",
-    "hypertwin calibrate scenario.yaml fio.json --free arrays.san.disks.count=4..40 -o fitted.yaml",
+    "hypertwin calibrate san-fio.yaml fio.json --free hosts.kvm.adapters.latency=5us..100us -o fitted.yaml",
 )
 
 

@@ -49,7 +49,7 @@ SYMPTOMS: Mapping[str, Mapping[str, str]] = {
         "I have Nutanix clusters": "hypertwin import nutanix://auditor@pc.example.com -o cluster.yaml",
         "I have nothing yet": "hypertwin init --hypervisor kvm --hosts 3 --storage pool",
         "The twin's figures differ from my measurements": (
-            "hypertwin calibrate cluster.yaml measured.csv --free vms.db.cpu=1..10"
+            "hypertwin calibrate cluster.yaml measured.csv --free workloads.oltp.cpu.mean"
         ),
         "We benchmark a new cluster before it goes live": "hypertwin benchmark run plan.yaml -o run/",
     },

@@ -145,7 +145,7 @@ class Compared(TypedDict):
     promise: str
     """Largest difference that counts as right, or an empty text for a figure without a promise."""
     within: bool | None
-    """True if the difference is within the promise, or None without a promise."""
+    """True if the difference is within the promise, or None without a promise or if repeats differ too much."""
     in_interval: bool | None
     """True if the measured value is in the interval of the twin's own error, or None without one."""
 

@@ -15,7 +15,8 @@ NOTES = (
     "Measured: the mean of all repeats. Figures of several VMs are sums or means over all of them. Percentiles come"
     " from the histograms of all VMs if the load generator prints them, otherwise they are means.",
     "Right: throughput within 15%, mean latency within 20%, or twice the spread of repeats if that is larger."
-    " Percentiles within a factor of 1.5. CPU percentages have no limit.",
+    " Neither has a verdict if repeats differ by more than 25%. Percentiles within a factor of 1.5."
+    " CPU percentages have no limit.",
     "The limit of a measured step comes from counters of guests and hosts. Without an observed host, ready and the use"
     " of the host's CPUs are unknown.",
 )
@@ -149,6 +150,7 @@ def _error(value: float | None) -> str:
 
 
 def _figures(steps: Sequence[Step]) -> Sequence[v.Block]:
+    is_repeated = any(figure["spread_pct"] is not None for step in steps for figure in step["figures"])
     rows: list[v.Cells] = [
         [
             (v.words("step", "step"), step["title"]),
@@ -161,7 +163,7 @@ def _figures(steps: Sequence[Step]) -> Sequence[v.Block]:
             ),
             (v.figures("predicted", "predicted"), _predicted(figure)),
             (v.figures("error_pct", "error", "%"), figure["error_pct"]),
-            (v.words("promise", "promise", secondary=True), figure["promise"]),
+            (v.words("promise", "promise", secondary=not is_repeated), figure["promise"]),
             (v.badges("verdict", "verdict"), _verdict(step, figure)),
         ]
         for step in steps

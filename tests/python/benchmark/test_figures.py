@@ -175,6 +175,8 @@ def predicted(value: float) -> PredictedFigure:
         ("throughput_per_s", [100, 100], 115.1, False),
         ("throughput_per_s", [90, 110], 139, True),  # twice the spread of 20 %
         ("throughput_per_s", [90, 110], 141, False),
+        ("throughput_per_s", [87, 113], 100, None),  # repeats that differ by 26 % make no prediction right
+        ("response_ms_mean", [400, 100], 9, None),
         ("response_ms_mean", [10], 11.9, True),
         ("response_ms_mean", [10], 12.1, False),
         ("response_ms_p99", [10], 14.9, True),

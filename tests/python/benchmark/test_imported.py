@@ -16,6 +16,8 @@ from hypertwin.benchmark import imported
 from hypertwin.benchmark.folder import Folder
 from hypertwin.benchmark.plan import Plan
 from hypertwin.scenario import loads
+from hypertwin.studies import judge as studies
+from hypertwin.studies import study
 
 SCENARIO = """
 name: old-campaign
@@ -214,6 +216,11 @@ BAD: list[tuple[str, dict[str, str], str]] = [
     ),
     ("a decimal comma: avg: 10,00", {"out": sysbench().replace("10.00\n", "10,00\n")}, "bad-source"),
     ("limit of its rate", {"out": samples.PGBENCH_PACED}, "bad-source"),
+    (
+        "a run that was aborted",
+        {"out": samples.PGBENCH_17 + "pgbench: error: Run was aborted; the above results are incomplete.\n"},
+        "bad-source",
+    ),
     ("no reader recognises", {"out": "x\n"}, "unknown-source"),
     ("no reader recognises", {"run/a": sysbench(), "run/notes": "x\n"}, "unknown-source"),
     ("threads 3 in b", {"run/a": sysbench(), "run/b": sysbench(threads=3)}, "bad-source"),
@@ -265,6 +272,52 @@ def test_a_campaign_without_a_folder_keeps_none(tmp_path, monkeypatch):
     assert found["missing"] == [] and found["first_run"] is None
     assert [step["limit"]["right"] for step in found["steps"]] == [None, None]
     assert {score["figure"]: score["of"] for score in found["scores"]} == {"throughput": 2, "mean latency": 2}
+
+
+def test_notes_on_results_are_those_of_their_runs_and_of_the_answer(tmp_path):
+    failed = samples.PGBENCH_17.replace("transactions: 0 (0.000%)", "transactions: 80 (1.000%)")
+    files = [written(tmp_path / name, text) for name, text in (("a", samples.PGBENCH_17), ("b", failed), ("c", failed))]
+    found = hypertwin.import_benchmark(loads(SCENARIO), files, group="db").document
+    note = "number of failed transactions: 80 (1.000%)"
+    assert [run["notes"] for step in found["steps"] for run in step["runs"]] == [[], [note], [note]]
+    assert found["notes"] == [f"1 VM, threads 8, repeat 2 and 1 more run: {note}."]
+
+
+def test_notes_of_all_vms_and_of_all_runs_are_there_once(tmp_path):
+    lost = sysbench() + "sysbench 1.0.20\n[ 1s ] thds: 2 tps: 80.00 lat (ms,95%): 12.00\nFATAL: gone\n"
+    for vm in ("a", "b"):
+        written(tmp_path / "run" / vm, lost.replace("\nGeneral", "\n    ignored errors: 7 (0.70 per sec.)\n\nGeneral"))
+    found = hypertwin.import_benchmark(loads(SCENARIO), tmp_path / "run", group="db").document
+    notes = ["ignored errors: 7", "a run without a summary: it was ended, or has failed"]
+    assert found["steps"][0]["runs"][0]["notes"] == notes
+    assert found["notes"] == [f"All runs: {note}." for note in notes]
+
+
+def test_a_guessed_number_of_disks_is_a_note(tmp_path):
+    ((run,), _) = runs(make(tmp_path, written(tmp_path / "flatfile.html", samples.FLAT), group="io")).values()
+    assert "a queue of 31.9 I/Os with 16 threads of each disk (SD) means 2 disks" in run["notes"]
+
+
+def test_a_failed_job_of_fio_is_refused(tmp_path):
+    report = json.loads(samples.fio_report("a"))
+    report["jobs"][0]["error"] = 5
+    with refused("bad-source", "a job that ended with error 5"):
+        make(tmp_path, written(tmp_path / "fio.json", json.dumps(report, indent=2)), group="io")
+
+
+def test_the_study_of_a_campaign_gives_the_same_verdicts(tmp_path):
+    repeats = {1: [(90, 12), (111, 8)], 2: [(100, 400), (400, 100)], 4: [(200, 20)]}
+    texts = [sysbench(rate, threads, mean) for threads, each in repeats.items() for rate, mean in each]
+    files = [written(tmp_path / f"{number}", text) for number, text in enumerate(texts)]
+    found = hypertwin.import_benchmark(loads(SCENARIO), files, group="db", out=tmp_path / "out").document
+    figures = [figure for step in found["steps"] for figure in step["figures"]]
+    assert [figure["promise"] for figure in figures] == [
+        *("±42%", "none, repeats differ", "none, repeats differ", "none, repeats differ", "±15%", "±20%")
+    ]
+    judged = studies.validate([study.read(tmp_path / "out/study")])
+    assert [row["pass"] for row in judged] == [figure["within"] for figure in figures]
+    assert "No verdict, because repeats differ by more than 25%: 3 figures." in found["notes"]
+    assert {score["figure"]: score["of"] for score in found["scores"]} == {"throughput": 2, "mean latency": 1}
 
 
 def test_uneven_repeats_are_complete(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.python.ingest.benchmarks import load_samples as samples
 
 from hypertwin.benchmark import plan as plans
 from hypertwin.benchmark import scripts
@@ -19,6 +20,7 @@ from hypertwin.benchmark.scripts import Work
 from hypertwin.benchmark.shell import Shells
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target
+from hypertwin.ingest.benchmarks.io_points import RAMP_NOTE
 from hypertwin.scenario import loads
 
 EVIL = 'x\'; touch evil; echo "$(touch evil)`touch evil`" ${IFS} -- \\'
@@ -244,6 +246,17 @@ def test_pgbench_has_throughput_mean_and_percentiles_of_its_log(tmp_path: Path):
     assert figures.values["response_ms_mean"] == 3.993
     assert figures.values["response_ms_p95"] == pytest.approx(1.01**1000 / 1000)
     assert figures.histogram is not None and sum(figures.histogram.values()) == 1000
+
+
+def test_notes_on_the_output_belong_to_the_figures(tmp_path: Path):
+    (tmp_path / "pgbench").write_text(PGBENCH + "number of failed transactions: 7 (0.100%)\n")
+    (tmp_path / "fio").write_text(samples.fio_report("a", ramp_time="2"))
+    assert plan({"kind": "pgbench"}).load.read(tmp_path / "pgbench").notes == (
+        "number of failed transactions: 7 (0.100%)",
+    )
+    (tmp_path / "sysbench").write_text(f"{SYSBENCH}\n    ignored errors:      3      (0.30 per sec.)\n")
+    assert plan({"kind": "sysbench"}).load.read(tmp_path / "sysbench").notes == ("ignored errors: 3",)
+    assert RAMP_NOTE in plan({"kind": "fio"}).load.read(tmp_path / "fio").notes
 
 
 SYSBENCH = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)

@@ -115,8 +115,8 @@ class Fio(Load):
         """Return IOPS and latencies."""
         from hypertwin.ingest.benchmarks import io_points
 
-        points, _ = io_points.read([output])
-        return Figures(dict(points[0].figures))
+        points, notes = io_points.read([output])
+        return Figures(dict(points[0].figures), notes=tuple(notes))
 
     def settings(self, step: Step, scenario: Scenario, group: str) -> dict[str, Any]:
         """Return the load of a step as keys of the workload of the group."""

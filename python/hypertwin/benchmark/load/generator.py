@@ -232,13 +232,3 @@ def percentiles(histogram: Mapping[float, int]) -> dict[str, float]:
             if total and name not in found and seen >= share * total:
                 found[name] = end
     return {f"response_ms_{name}": value for name, value in found.items()}
-
-
-def summary(frames: Any) -> dict[str, float]:
-    """Return the figures of the last run in the frames of a reading, without its series, by metric."""
-    return {
-        metric: value
-        for frame in frames
-        for entity, metric, value in frame.select("entity", "metric", "value").iter_rows()
-        if entity.count("/") == 1
-    }

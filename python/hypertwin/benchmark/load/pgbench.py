@@ -97,13 +97,13 @@ class Pgbench(Load):
         """Return throughput and mean as pgbench prints them, with percentiles of the log."""
         from hypertwin.ingest.benchmarks import load_runs
 
-        runs, _ = load_runs.read(output, self.kind)
+        runs, notes = load_runs.read(output, self.kind)
         values = dict(runs[-1].figures) if runs else {}
         if not values.get("throughput_per_s", 0) > 0 or "response_ms_mean" not in values:
             raise OutputError("no summary of pgbench with tps and latency average")
         text = output.read_text(encoding="utf-8", errors="replace")
         histogram = {STEP ** int(i) / 1000: int(n) for i, n in _COUNT.findall(text)}
-        return Figures({**values, **percentiles(histogram)}, histogram or None)
+        return Figures({**values, **percentiles(histogram)}, histogram or None, tuple(notes))
 
     def _connect(self, target: Target) -> str:
         lines = pg_environment(self.of(target), "")

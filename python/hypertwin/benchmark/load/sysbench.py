@@ -25,7 +25,6 @@ from hypertwin.benchmark.load.generator import (
     flags,
     number,
     percentiles,
-    summary,
 )
 from hypertwin.files.yaml_fields import Fields, shown
 
@@ -113,15 +112,16 @@ class Sysbench(Load):
 
     def figures(self, output: Path) -> Figures:
         """Return the figures of the summary, with percentiles of the histogram."""
-        from hypertwin.ingest.benchmarks import sysbench
+        from hypertwin.ingest.benchmarks import load_runs, sysbench
 
-        found = summary(sysbench.read(output).frames)
+        runs, notes = load_runs.read(output, self.kind)
+        found = runs[-1].figures if runs else {}
         if not found.get("throughput_per_s", 0) > 0:
             raise OutputError("no completed transaction")
         histogram = sysbench.histogram(output)
         keys = ("throughput_per_s", "response_ms_mean", "response_ms_p95", "response_ms_p99")
         values = {key: found[key] for key in keys if key in found}
-        return Figures({**values, **percentiles(histogram)}, histogram or None)
+        return Figures({**values, **percentiles(histogram)}, histogram or None, tuple(notes))
 
     @property
     def _name(self) -> str:

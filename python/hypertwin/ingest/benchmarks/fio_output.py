@@ -75,6 +75,8 @@ class Job:
     """Number of jobs that fio itself has summed, as far as the times of fio show it, only from JSON."""
     flush_ms: float | None = None
     """Mean flush time per write, which fio does not include in the writes, only from JSON."""
+    error: int = 0
+    """Number of the error that ended the job, or 0, only from JSON."""
 
 
 def recognises(head: bytes) -> bool:
@@ -201,12 +203,14 @@ def _json_job(rows: Rows, entry: Mapping[str, object], time: datetime | None) ->
     name = str(entry.get("jobname", ""))[:1000] or "job"
     if isinstance(entry.get("hostname"), str):
         name = f"{str(entry['hostname'])[:500]} {name}"
-    if json_number(entry.get("error")):
-        rows.note(f"job {outside.name(name)} ended with error {json_number(entry.get('error')):.0f}")
+    error = round(json_number(entry.get("error")) or 0)
+    if error:
+        rows.note(f"job {outside.name(name)} ended with error {error}")
     directions = {key: part for key in ("read", "write", "mixed") if (part := _json_direction(rows, entry.get(key)))}
     parts = {key: below(entry.get(key)) for key in ("read", "write", "mixed", "sync")}
     longest_ms = max((json_number(parts[key].get("runtime")) or 0 for key in directions), default=0)
-    job = Job(name, time, longest_ms / 1000 or None, directions, group=round(json_number(entry.get("groupid")) or 0))
+    group = round(json_number(entry.get("groupid")) or 0)
+    job = Job(name, time, longest_ms / 1000 or None, directions, group=group, error=error)
     all_ms = json_number(entry.get("job_runtime"))
     if all_ms and longest_ms:
         job.together = round(all_ms / longest_ms)
@@ -267,6 +271,7 @@ def _together(rows: Rows, jobs: list[Job]) -> Job:
         first.group,
         len(jobs),
         flush_ms=sum(flushes) / len(flushes) if flushes else None,
+        error=max(job.error for job in jobs),
     )
 
 

@@ -60,6 +60,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the runs in the file."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
+    rows.note("no times: HammerDB's log has no time of a result")
     return rows.reading("hammerdb", Lines(rows), EXPECTED)
 
 
@@ -121,7 +122,6 @@ class Lines(Runs):
             self._end()
         elif self.next_threads is None and not self.count:
             self.rows.note("a run without a result: it was ended, or has failed")
-        self.rows.note("no times: HammerDB's log has no time of a result")
         self.rows.note("throughput is transactions per second: 2.3 times the new orders, by the mix of HammerDB")
 
     def _end(self) -> None:

@@ -130,6 +130,8 @@ def _of_fio(rows: Rows) -> Iterator[IoPoint]:
             hint = "one job at a time: put `stonewall` into each, or run them one by one"
             _refuse(rows, job, f"{previous.name} and {job.name} at the same time", "one job in a group", hint)
         previous = job
+        if job.error:
+            _refuse(rows, job, f"a job that ended with error {job.error}", "a job without an error", "run it again")
         if any(part.iops > 0 for part in job.directions.values()):
             yield _point(rows, job)
         else:

@@ -27,6 +27,8 @@ class LoadRun:
     """Transactions per second that were asked for, or None without a limit."""
     is_paced: bool = False
     """True if the run had a limit of its rate, even if the output lacks the value."""
+    is_aborted: bool = False
+    """True if the output says that the run was aborted."""
     unread: str = ""
     """First line with a decimal comma, whose figure is not read, or an empty string without one."""
 

@@ -25,6 +25,8 @@ _MEAN = re.compile(rf"latency average\s?[=:] {_NUMBER} ms(?: \(including failure
 _LAG = re.compile(r"rate limit schedule lag: .{1,200}")
 _RATE = re.compile(rf"tps = {_NUMBER} \((?:without initial connection time|excluding connections establishing)\)")
 _RECONNECTING = re.compile(rf"tps = {_NUMBER} \((?:including reconnection times|including connections establishing)\)")
+_FAILED = re.compile(r"number of failed transactions: ([0-9]{1,15}) \([0-9.]{1,20}%\)")
+_ABORTED = re.compile(r"(?:pgbench: (?:error: )?)?Run was aborted; the above results are incomplete\.")
 _PROGRESS = re.compile(rf"progress: {_NUMBER} s, {_NUMBER} tps, lat {_NUMBER} ms stddev .{{1,300}}")
 
 
@@ -40,6 +42,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """Return the runs in the file."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
+    rows.note("no times: pgbench prints none")
     return rows.reading("pgbench", Lines(rows), EXPECTED)
 
 
@@ -55,7 +58,7 @@ class Lines(Runs):
         self.found: dict[str, float] = {}
         self.threads: int | None = None
         self.total_s = 0.0
-        self.is_paced = False
+        self.is_paced = self.is_aborted = False
         self.has_begun = False
 
     def feed(self, line: str) -> None:
@@ -80,22 +83,33 @@ class Lines(Runs):
             self.total_s = float(duration[1])
         elif mean := _MEAN.fullmatch(text):
             self.found["response_ms_mean"] = float(mean[1])
-        elif _LAG.fullmatch(text):
-            self.is_paced = True
         elif rate := _RATE.fullmatch(text):
             self.found["throughput_per_s"] = float(rate[1])
         elif rate := _RECONNECTING.fullmatch(text):
             self.found.setdefault("throughput_per_s", float(rate[1]))
+        else:
+            self._state(text)
+
+    def _state(self, text: str) -> None:
+        """Read a line on the limit of the rate, on failed transactions, or on the end of an aborted run."""
+        failed = _FAILED.fullmatch(text)
+        if _LAG.fullmatch(text):
+            self.is_paced = True
+        elif failed and int(failed[1]):
+            self.rows.note(text)
+        elif _ABORTED.fullmatch(text):
+            self.is_aborted = True
+            self.rows.note("a run was aborted: its results are incomplete")
 
     def finish(self) -> None:
-        """Write the last run. Add the notes and gaps."""
+        """Write the last run."""
         if self.found or self.has_begun:
             self._end()
-        self.rows.note("no times: pgbench prints none")
 
     def _end(self) -> None:
         """Write the summary of a run, and start the next one."""
         whole_run = "throughput_per_s" in self.found
-        run = LoadRun(self.found if whole_run else {}, self.threads, None, is_paced=self.is_paced)
+        found = self.found if whole_run else {}
+        run = LoadRun(found, self.threads, is_paced=self.is_paced, is_aborted=self.is_aborted)
         self.end(run, self.total_s if whole_run else 0)
         self._begin()

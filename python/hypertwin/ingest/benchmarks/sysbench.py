@@ -52,6 +52,7 @@ _FIELDS = {
     "total number of events:": ("events", 1),
 }
 _BAR = re.compile(rf"{_NUMBER} \|\*{{0,80}}\s{{1,80}}([0-9]{{1,15}})")
+_IGNORED = re.compile(r"ignored errors:\s{1,60}([0-9]{1,15})\s{1,20}\([0-9.]{1,20} per sec\.\)")
 _FIELD = re.compile(rf"({'|'.join(map(re.escape, _FIELDS))})\s{{1,60}}{_NUMBER}(?:ms|s)?")
 _COMMA = re.compile(r"[^,]{1,80}[:(]\s{0,60}[0-9]{1,15},[0-9]{1,15}(?:ms|s| per sec\.\))?")
 """Line of a summary whose figure has a decimal comma, which sysbench itself does not print."""
@@ -80,6 +81,7 @@ def histogram(path: Path) -> dict[float, int]:
 def read(path: Path) -> Reading:
     """Return the runs in the file."""
     rows = Rows(path, ("benchmark", text_log.stem(path)))
+    rows.note("no times: sysbench prints none")
     return rows.reading("sysbench", Lines(rows), EXPECTED)
 
 
@@ -115,6 +117,9 @@ class Lines(Runs):
             self.found[metric] = float(field[2]) * factor
         elif percentile := _PERCENTILE.fullmatch(text):
             self._percentile(percentile[1], float(percentile[2]))
+        elif ignored := _IGNORED.fullmatch(text):
+            if int(ignored[1]):
+                self.rows.note(f"ignored errors: {ignored[1]}")
         elif _COMMA.fullmatch(text):
             self.unread = self.unread or " ".join(text.split())
         else:
@@ -124,9 +129,8 @@ class Lines(Runs):
                     self.found["throughput_per_s"], self.rate_rank = float(rate[1]), rank
 
     def finish(self) -> None:
-        """Write the last run. Add the notes and gaps."""
+        """Write the last run."""
         self._end()
-        self.rows.note("no times: sysbench prints none")
 
     def _interval(self, text: str) -> None:
         rate, latency = _RATE.search(text), _LATENCY.search(text)
