@@ -108,6 +108,26 @@ def test_hosts_that_the_machine_does_not_fit_are_counted(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("other", "reserved", "said"),
+    [
+        ({}, 0, "The VM fits on 2 of 2 other hosts."),
+        ({"cores_per_socket": 12}, 0, "The VM fits on 2 of 2 other hosts."),
+        ({"cores_per_socket": 12}, 1, "The VM fits on 0 of 2 other hosts"),
+        ({"cluster": "c2"}, 0, "The cluster has no other ESXi host: the VM cannot restart if this host fails."),
+        ({"hypervisor": "linux-6.12"}, 0, "The cluster has no other ESXi host: the VM cannot restart"),
+    ],
+)
+def test_only_hosts_where_the_machine_can_restart_count(cli, tmp_path, other, reserved, said):
+    host = {"cluster": "c1", "sockets": 2, "cores_per_socket": 13, "clock": "2 GHz", "hypervisor": "esxi-8.0"}
+    host["memory_per_node"] = "128 GiB"
+    hosts = {"a": host, "b": host | {"count": 2} | other}
+    (tmp_path / "clusters.yaml").write_text(json.dumps({"name": "clusters", "hosts": hosts, "vms": {}}))
+    arguments = ("--vcpus", 24, "--memory", "96GiB", "--reserved-cores", reserved, "--format", "json")
+    done = cli("size", "--host", "clusters.yaml:a", *arguments, exits=0)
+    assert json.loads(done.stdout)["notes"][-1].startswith(said)
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ("--host 2x12 --vcpus 30 --memory 8GiB", ["--vcpus 30", "more-vcpus-than-cores", "up to 24 vCPUs"]),
