@@ -370,7 +370,7 @@ class Density(Answer[documents.Density], DensityFields):
             lacks = f"its runs are not steady, {missed.unsettled}"
         if not self.count:
             missing = lacks or f"--min {self.minimum} misses {wanted}"
-            return f"Not even {_vms(self.minimum, self.vm)}: {missing}."
+            return f"Not even {_vms(self.minimum, self.vm)}: {missing}.{self._range}"
         why = f": {lacks}" if lacks else ""
         met = f"{_vms(self.count, self.vm)} meet{'s' if self.count == 1 else ''} {wanted}"
         return f"{met}, {self.count + 1} do not{why}{self._confidence}.{self._range}{self._pressure}"

@@ -386,6 +386,12 @@ def test_an_end_below_the_least_count_is_not_called_zero(scenario):
     assert from_one.text.endswith(" With the twin's own error: 0 to 5.")
 
 
+def test_not_even_the_least_count_still_has_the_error_of_the_twin(scenario):
+    missed = {1: (101.0, 102.0), 2: (110.0, 111.0), 3: (150.0, 151.0)}
+    found = with_ends(scenario, missed, {1: (150.0, 80.0), 2: (160.0, 90.0), 3: (190.0, 110.0)})
+    assert found.text == ("Not even 1 VM of db: --min 1 misses response_ms.p99<100. With the twin's own error: 0 to 2.")
+
+
 def test_a_curve_that_is_not_monotone_is_said(scenario):
     found = answered(scenario, {1: (50.0, 51.0), 2: (150.0, 151.0), 3: (60.0, 61.0)})
     assert (found.count, found.exceptions) == (1, (3,))
