@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shlex
 
@@ -28,6 +30,15 @@ def test_json_has_the_advice_the_candidates_and_the_change(cli):
     assert set(found["snippets"]) == {"vmx", "powercli", "govc"}
     assert 'numvcpus = "24"' in found["snippets"]["vmx"]
     assert any("--node-memory" in note for note in found["notes"])
+
+
+def test_csv_has_the_codes_of_warnings(cli):
+    asked = ("size", "--host", "2x12", "--vcpus", 13, "--memory", "96GiB", "--format")
+    found = json.loads(cli(*asked, "json", exits=0).stdout)["candidates"]
+    rows = csv.DictReader(io.StringIO(cli(*asked, "csv", exits=0).stdout))
+    codes = {each["name"]: " ".join(warning["code"] for warning in each["warnings"]) for each in found}
+    assert {row["name"]: row["warnings"] for row in rows} == codes
+    assert any(codes.values())
 
 
 def test_the_table_shows_candidates_reasons_and_the_change(cli):
