@@ -95,18 +95,29 @@ def test_a_host_is_emptied_and_all_of_them_in_turn(cli, four):
     assert sum(host["vms_before"] != host["vms_after"] for host in rolling["hosts"]) <= 2
 
 
+def test_a_host_that_cannot_be_emptied_comes_first_with_the_reason(cli, four):
+    fixed = ("--set", 'vms.db.affinity="0"', "--set", "vms.web.count=2", "--set", "vms.web.host=esx-1")
+    ended = cli("plan", "evacuate", four, "esx-1", *fixed, exits=1)
+    reason = "esx-1 cannot be evacuated: db-1, db-2 stay, local disks, or CPU affinity."
+    assert ended.stdout.startswith(f"{reason} Move 2 VMs in 1 step, about ")
+    assert ended.stdout.count(reason) == 1
+    assert "Optimal" not in ended.stdout and "see the notes" not in ended.stdout
+    found = json.loads(cli("plan", "evacuate", four, "esx-1", *fixed, "--format", "json").stdout)
+    assert not found["feasible"] and reason in found["notes"]
+
+
 def test_hosts_that_cannot_be_emptied_in_turn_come_first(cli, four, tmp_path):
-    fixed = ("--set", 'vms.db.affinity="0"', "-o", tmp_path / "after.yaml")
+    fixed = ("--set", 'vms.db.affinity="0"', "--set", "vms.db.host=esx", "-o", tmp_path / "after.yaml")
     ended = cli("plan", "evacuate", four, "--rolling", *fixed, exits=1)
     first, *lines = ended.stdout.splitlines()
     hosts = [line.partition(" cannot be evacuated: ")[0] for line in lines if " cannot be evacuated: " in line]
-    assert hosts
+    assert len(hosts) == 2
     assert first.startswith(f"{len(hosts)} of 4 hosts cannot be evacuated: {', '.join(hosts)}. Move ")
-    assert first.endswith(" Optimal.")
+    assert "Optimal" not in ended.stdout
     assert "stays, local disks, or CPU affinity" in lines[0]
     assert "see the notes" not in ended.stdout
     assert f"after.yaml was not written: {', '.join(hosts)} cannot be evacuated" in ended.stderr
-    found = json.loads(cli("plan", "evacuate", four, "--rolling", *fixed[:2], "--format", "json").stdout)
+    found = json.loads(cli("plan", "evacuate", four, "--rolling", *fixed[:4], "--format", "json").stdout)
     assert (found["status"], found["feasible"], found["proven"]) == ("infeasible", False, True)
     assert found["gap_pct"] == 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shlex
 
@@ -28,6 +30,15 @@ def test_json_has_the_advice_the_candidates_and_the_change(cli):
     assert set(found["snippets"]) == {"vmx", "powercli", "govc"}
     assert 'numvcpus = "24"' in found["snippets"]["vmx"]
     assert any("--node-memory" in note for note in found["notes"])
+
+
+def test_csv_has_the_codes_of_warnings(cli):
+    asked = ("size", "--host", "2x12", "--vcpus", 13, "--memory", "96GiB", "--format")
+    found = json.loads(cli(*asked, "json", exits=0).stdout)["candidates"]
+    rows = csv.DictReader(io.StringIO(cli(*asked, "csv", exits=0).stdout))
+    codes = {each["name"]: " ".join(warning["code"] for warning in each["warnings"]) for each in found}
+    assert {row["name"]: row["warnings"] for row in rows} == codes
+    assert any(codes.values())
 
 
 def test_the_table_shows_candidates_reasons_and_the_change(cli):
@@ -105,6 +116,26 @@ def test_hosts_that_the_machine_does_not_fit_are_counted(cli, tmp_path):
     arguments = ("--host", "cluster.yaml:esx", "--vcpus", 8, "--memory", "32GiB", "--format", "json")
     done = cli("size", *arguments, exits=0)
     assert "The VM fits on 1 of 2 other hosts." in json.loads(done.stdout)["notes"]
+
+
+@pytest.mark.parametrize(
+    ("other", "reserved", "said"),
+    [
+        ({}, 0, "The VM fits on 2 of 2 other hosts."),
+        ({"cores_per_socket": 12}, 0, "The VM fits on 2 of 2 other hosts."),
+        ({"cores_per_socket": 12}, 1, "The VM fits on 0 of 2 other hosts"),
+        ({"cluster": "c2"}, 0, "The cluster has no other ESXi host: the VM cannot restart if this host fails."),
+        ({"hypervisor": "linux-6.12"}, 0, "The cluster has no other ESXi host: the VM cannot restart"),
+    ],
+)
+def test_only_hosts_where_the_machine_can_restart_count(cli, tmp_path, other, reserved, said):
+    host = {"cluster": "c1", "sockets": 2, "cores_per_socket": 13, "clock": "2 GHz", "hypervisor": "esxi-8.0"}
+    host["memory_per_node"] = "128 GiB"
+    hosts = {"a": host, "b": host | {"count": 2} | other}
+    (tmp_path / "clusters.yaml").write_text(json.dumps({"name": "clusters", "hosts": hosts, "vms": {}}))
+    arguments = ("--vcpus", 24, "--memory", "96GiB", "--reserved-cores", reserved, "--format", "json")
+    done = cli("size", "--host", "clusters.yaml:a", *arguments, exits=0)
+    assert json.loads(done.stdout)["notes"][-1].startswith(said)
 
 
 @pytest.mark.parametrize(

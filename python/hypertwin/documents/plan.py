@@ -66,6 +66,7 @@ class DensityAnswer(TypedDict):
     """Largest count that meets the objectives, and the reason for the limit."""
 
     count: int
+    """Largest count that meets the objectives. As in the other three counts, 0 is any number below `min`."""
     sure_count: int
     low_count: int
     """Largest count that meets the objectives at the worse ends of the twin's own error."""

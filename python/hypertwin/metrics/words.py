@@ -74,6 +74,17 @@ def count(of: int, noun: str) -> str:
     return f"{of:,} {noun}{'' if of == 1 else 's'}"
 
 
+def tried(count: int, least: int) -> str:
+    """Return the result of a search from the count `least`, where 0 means that not even `least` is one."""
+    return str(count) if count or least <= 1 else f"fewer than {least}"
+
+
+def tried_range(low: int, high: int, least: int, most: int) -> str:
+    """Return both ends of the result of a search over the counts from `least` to `most`."""
+    last = f"{high} or more" if high >= most else tried(high, least)
+    return last if low == high else f"{tried(low, least)} to {last}"
+
+
 def some(names: Sequence[str], most: int = 5) -> str:
     """Return the first names, and the number of others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -35,7 +35,7 @@ from hypertwin.errors import Argument, RunError, ScenarioError, fail
 from hypertwin.extras import installed
 from hypertwin.judgement.limits import limiting
 from hypertwin.metrics.ready import summed
-from hypertwin.metrics.words import some
+from hypertwin.metrics.words import some, tried, tried_range
 from hypertwin.model_error.carried import Carrier
 from hypertwin.plan import failover, memory, objective
 from hypertwin.plan.capacity import packing
@@ -282,7 +282,10 @@ class Density(Answer[documents.Density], DensityFields):
 
     @property
     def sure_count(self) -> int:
-        """Largest count with a steady state whose 95 % intervals meet the objectives, as do all smaller counts."""
+        """Largest count with a steady state whose 95 % intervals meet the objectives, as do all smaller counts.
+
+        It is 0 if the smallest count is not such a count. The same holds for `low_count` and `high_count`.
+        """
         within = largest({point.count: point.within for point in self.points})
         return max((point.count for point in self.points if point.sure and point.count <= within), default=0)
 
@@ -366,7 +369,8 @@ class Density(Answer[documents.Density], DensityFields):
         if missed and missed.unsettled:
             lacks = f"its runs are not steady, {missed.unsettled}"
         if not self.count:
-            return f"Not even {_vms(self.minimum, self.vm)}: {lacks or f'--min {self.minimum} misses {wanted}'}."
+            missing = lacks or f"--min {self.minimum} misses {wanted}"
+            return f"Not even {_vms(self.minimum, self.vm)}: {missing}.{self._range}"
         why = f": {lacks}" if lacks else ""
         met = f"{_vms(self.count, self.vm)} meet{'s' if self.count == 1 else ''} {wanted}"
         return f"{met}, {self.count + 1} do not{why}{self._confidence}.{self._range}{self._pressure}"
@@ -379,8 +383,8 @@ class Density(Answer[documents.Density], DensityFields):
         """Sentence about the counts at both ends of the twin's own error, if they differ from the answer."""
         if self.low_count == self.high_count == self.count:
             return ""
-        most = f"{self.high_count} or more" if self.high_count >= self.maximum else str(self.high_count)
-        return f" With the twin's own error: {self.low_count} to {most}."
+        ends = tried_range(self.low_count, self.high_count, self.minimum, self.maximum)
+        return f" With the twin's own error: {ends}."
 
     @property
     def _pressure(self) -> str:
@@ -400,7 +404,7 @@ class Density(Answer[documents.Density], DensityFields):
                 f"with 95 % confidence at least {self.sure_count}" if self.sure_count else "none of it with confidence"
             )
             return f"; {sure}, because the runs with {self.count} might not be steady"
-        return f"; with 95 % confidence between {self.sure_count} and {self.count}"
+        return f"; with 95 % confidence between {tried(self.sure_count, self.minimum)} and {self.count}"
 
     @property
     def _lacks(self) -> str:

@@ -101,8 +101,8 @@ class Host:
     clock_hz: int | None = None
     """Nominal clock in Hz, or None if unknown."""
     name: str = "host"
-    others: tuple[Host, ...] = ()
-    """Hosts to which a VM can fail over, if known."""
+    others: tuple[Host, ...] | None = None
+    """Hosts to which a VM can fail over, or None if unknown."""
     nodes_per_socket: int = 1
     """Number of NUMA nodes of one socket."""
 
@@ -354,7 +354,8 @@ def find_host(
     groups = dict.fromkeys(host.group for host in members)
     if group not in groups:
         fail("unknown-reference", "host", group, f"a host group of {file}: {', '.join(groups)}", "choose one of these")
-    hosts = [
+    first = next(host for host in members if host.group == group)
+    own, *others = [
         Host(
             hypervisor=host.hypervisor,
             sockets=host.sockets,
@@ -365,10 +366,10 @@ def find_host(
             clock_hz=host.clock_hz,
             name=host.group,
         )
-        for host in members
+        for host in (first, *(host for host in members if host is not first and host.cluster == first.cluster))
     ]
-    first = next(position for position, host in enumerate(hosts) if host.name == group)
-    return _of_vms("host", replace(hosts[first], others=(*hosts[:first], *hosts[first + 1 :])))
+    same = tuple(other for other in others if other.options.family == own.options.family)
+    return _of_vms("host", replace(own, others=same))
 
 
 def _of_vms(path: str, host: Host) -> Host:
@@ -443,7 +444,7 @@ def advise(
         demand_cores=demand_cores,
         advised=advised,
         alternatives=tuple(_alternatives(host, advised, vcpus or wanted, memory)),
-        notes=tuple(_notes(host, advised, vcpus, demand_cores, wanted, memory)),
+        notes=tuple(_notes(host, advised, vcpus, demand_cores, wanted, memory, reserved_cores)),
     )
 
 
@@ -549,7 +550,13 @@ def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> It
 
 
 def _notes(
-    host: Host, advised: Candidate, asked: int | None, demand_cores: float | None, wanted: int, memory: str
+    host: Host,
+    advised: Candidate,
+    asked: int | None,
+    demand_cores: float | None,
+    wanted: int,
+    memory: str,
+    reserved_cores: int,
 ) -> Iterator[str]:
     several = len(advised.vpds) > 1
     if demand_cores is not None:
@@ -578,21 +585,24 @@ def _notes(
         )
     if advised.vcpus // advised.cores_per_socket > 1:
         yield "Some licences count virtual sockets."
-    yield _failover(host, advised, memory)
+    yield _failover(host, advised, memory, reserved_cores)
 
 
-def _failover(host: Host, advised: Candidate, memory: str) -> str:
+def _failover(host: Host, advised: Candidate, memory: str, reserved_cores: int) -> str:
     if not host.others:
+        alone = f"The cluster has no other {host.options.family_title} host: the VM cannot restart if this host fails. "
         size = f"{len(advised.vpds)} × {max(advised.vpds)} cores and {advised.layout['memory_bytes'] / GIB:g} GiB"
-        return f"For failover, another host needs {size}."
-    fitting = sum(_fits(other, advised, memory) for other in host.others)
+        return f"{'' if host.others is None else alone}For failover, another host needs {size}."
+    fitting = sum(_fits(other, advised, memory, reserved_cores) for other in host.others)
     return f"The VM fits on {fitting} of {counted(len(host.others), 'other host')}" + (
         "." if fitting else ": it cannot restart if this host fails."
     )
 
 
-def _fits(host: Host, advised: Candidate, memory: str) -> bool:
-    """True if another host has enough memory, and a core for each vCPU on each node."""
+def _fits(host: Host, advised: Candidate, memory: str, reserved_cores: int) -> bool:
+    """True if another host has enough memory, and a core for each vCPU on each node and besides reserved cores."""
+    if advised.vcpus > host.cores - reserved_cores:
+        return False
     if len(advised.vpds) > host.nodes or max(advised.vpds) > host.cores_per_node:
         return False
     try:

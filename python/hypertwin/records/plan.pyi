@@ -68,6 +68,7 @@ class DensityAnswerFields:
     """Largest count that meets the objectives, and the reason for the limit."""
 
     count: int
+    """Largest count that meets the objectives. As in the other three counts, 0 is any number below `min`."""
     sure_count: int
     low_count: int
     """Largest count that meets the objectives at the worse ends of the twin's own error."""

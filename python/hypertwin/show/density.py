@@ -9,7 +9,7 @@ from typing import Any
 from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
 from hypertwin.metrics import ready
 from hypertwin.metrics.points import lengths
-from hypertwin.metrics.words import calibration_note, count, number
+from hypertwin.metrics.words import calibration_note, count, number, tried, tried_range
 from hypertwin.show import view as v
 
 MAX_LIMITS = 4
@@ -146,8 +146,8 @@ def _confidence(found: Density, at: DensityPoint | None) -> list[v.Badge]:
         said.append(v.badge(text, "warn"))
     if answer["count"] and answer["low_count"] < answer["count"]:
         text = (
-            f"80% interval with the twin's own error: {answer['low_count']} to {answer['high_count']}. Points that you "
-            "measured narrow it (hypertwin calibrate)."
+            f"80% interval with the twin's own error: {_model_error(found)}. Points that you measured narrow it "
+            "(hypertwin calibrate)."
         )
         said.append(v.badge(text, "warn"))
     if at is not None and at["steady"] is False:
@@ -166,16 +166,24 @@ def _confidence(found: Density, at: DensityPoint | None) -> list[v.Badge]:
     return said
 
 
+def _model_error(found: Density) -> str:
+    """Return the counts at both ends of the twin's own error."""
+    answer = found["answer"]
+    return tried_range(answer["low_count"], answer["high_count"], found["min"], found["max"])
+
+
 def _cards(found: Density) -> list[v.Card]:
     answer = found["answer"]
     reached = "the largest count that was tried" if answer["at_max"] else "meet the objectives on average"
     unsure: v.Tone = "warn" if answer["sure_count"] < answer["count"] else "plain"
     cards = [
-        v.card(f"VMs of {found['vm']}", f"{'≥ ' * answer['at_max']}{answer['count']}", reached),
-        v.card("With 95 % confidence", str(answer["sure_count"]), "the whole interval meets them", unsure),
+        v.card(f"VMs of {found['vm']}", f"{'≥ ' * answer['at_max']}{tried(answer['count'], found['min'])}", reached),
+        v.card(
+            "With 95 % confidence", tried(answer["sure_count"], found["min"]), "the whole interval meets them", unsure
+        ),
         v.card(
             "With the twin's own error",
-            f"{answer['low_count']} – {answer['high_count']}",
+            _model_error(found),
             "80% interval",
             "warn" if answer["low_count"] < answer["count"] else "plain",
         ),

@@ -60,8 +60,8 @@ def csv_text(lines: Iterable[Iterable[object]]) -> str:
 def records_csv(records: Iterable[Mapping[str, Any]]) -> str:
     """Return records as CSV, with a line per record and a column per key.
 
-    Mappings in a record become columns `key.inner`. Lists of words or numbers become one cell. Lists of records are
-    omitted.
+    Mappings in a record become columns `key.inner`. Lists of words or numbers become one cell. So do the codes of a
+    list of records. Records without a code are omitted.
     """
     flat = [dict(_flat(record)) for record in records]
     keys = dict.fromkeys(head for record in flat for head in record)
@@ -75,8 +75,10 @@ def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, ob
             yield from _flat(value, f"{before}{key}.")
         elif not isinstance(value, list | tuple):
             yield f"{before}{key}", value
-        elif not any(isinstance(each, Mapping) for each in value):
-            yield f"{before}{key}", " ".join(map(str, value))
+        else:
+            words = [each.get("code") if isinstance(each, Mapping) else each for each in value]
+            if not words or any(word is not None for word in words):
+                yield f"{before}{key}", " ".join(map(str, words))
 
 
 def _cell(value: object) -> str:

@@ -54,7 +54,7 @@ MAX_PCT = 1000.0
 NO_HOST = "cannot restart"
 
 NOT_EVACUATED = re.compile(r"(.+?) cannot be evacuated: ")
-"""Note of a rolling maintenance on a host that it leaves out."""
+"""Note on a host that an evacuation leaves out, or only partly evacuates."""
 
 OPTIMAL = "Optimal"
 
@@ -89,15 +89,15 @@ def _unknown(found: Plan) -> str:
 
 
 def _obstacles(found: Plan) -> dict[str, str]:
-    """Return the hosts that a rolling maintenance cannot evacuate, each with a sentence on the reason."""
+    """Return the hosts that the plan cannot evacuate, each with a sentence on the reason."""
     return {host[1]: note for note in found["notes"] if (host := NOT_EVACUATED.match(note))}
 
 
 def _left_out(found: Plan) -> str:
-    """Return the hosts that a rolling maintenance cannot evacuate."""
+    """Return the hosts that the plan cannot evacuate, with the reason if it is a single host."""
     hosts = _obstacles(found)
-    if not hosts:
-        return ""
+    if len(hosts) < 2:
+        return "".join(f"{why} " for why in hosts.values())
     return f"{len(hosts)} of {count(len(found['hosts']), 'host')} cannot be evacuated: {some(list(hosts))}. "
 
 
@@ -207,20 +207,18 @@ def _survived(found: Plan) -> str:
 
 
 def _quality(found: Plan) -> str:
-    """Return the quality of the plan, from its bound."""
+    """Return the quality of a feasible plan, from its bound."""
     objective = found["objective"]
     value, bound, unit = objective.get("value"), found["bound"], UNITS.get(objective.get("name") or "", "")
-    if value is None or bound is None:
+    if value is None or bound is None or not found["feasible"]:
         return ""
     what = f"{number(value)}{unit}" if unit.startswith("%") else f"{number(value)} {unit}"
     said = f"Peak load {what}" if objective["name"] == "min-peak" else what
-    # the proof of an infeasible plan is not about its moves
-    optimal = found["proven"] if found["feasible"] else found["gap_pct"] == 0 and not found["not_known"]
-    if objective["name"] == "moves" and optimal:
+    if objective["name"] == "moves" and found["proven"]:
         return OPTIMAL
     if found["not_known"]:
         return said
-    if optimal:
+    if found["proven"]:
         return f"{said}. {OPTIMAL}"
     why = "Interrupted" if found.get("interrupted") else "Not proven optimal"
     return f"{said}. {why}: lower bound {number(bound)}, gap at most {v.percent(found['gap_pct'])}"
@@ -279,7 +277,7 @@ def _notes(found: Plan) -> Iterator[str]:
     works = [each["text"] for each in found["fixes"] if each["works"]]
     if works:
         yield f"Fixes, any one (each checked): {' | '.join(works)}"
-    shown = ("Already ", "Not evacuated: ", "No order of the moves ", "Should rules that ")
+    shown = ("Already ", "No order of the moves ", "Should rules that ")
     yield from (note for note in found["notes"] if note.startswith(shown))
     limits, cpu = found["limits"], found["demand"].get("cpu")
     yield (
@@ -345,7 +343,8 @@ def _view_answer(found: Plan) -> v.Answer:
         tone = "warn" if missed or lost or found["not_known"] or found["guessed"] else "good"
     if found["guessed"] and tone == "good":
         tone = "warn"
-    more = list(_obstacles(found).values())[:MAX_LOST]
+    obstacles = list(_obstacles(found).values())
+    more = obstacles[:MAX_LOST] if len(obstacles) > 1 else []
     if found["command"] != "survive":
         named = lost if len(lost) <= MAX_LOST else lost[: MAX_LOST - 1]
         left = [name for name, _ in lost[len(named) :]]

@@ -366,6 +366,32 @@ def test_the_ends_of_the_range_are_said(scenario):
     assert room.step() == {}
 
 
+def with_ends(scenario, figures, ends):
+    found = answered(scenario, figures)
+    slo = found.objectives[0].text
+    points = [dataclasses.replace(each, ends={slo: ends[each.count]}) for each in found.points]
+    return dataclasses.replace(found, points=tuple(points))
+
+
+def test_an_end_below_the_least_count_is_not_called_zero(scenario):
+    figures = {5: (90.0, 105.0, 95.0), 6: (150.0, 151.0)}
+    found = with_ends(scenario, figures, {5: (120.0, 80.0), 6: (190.0, 110.0)})
+    assert "; with 95 % confidence between fewer than 5 and 5." in found.text
+    assert found.text.endswith(" With the twin's own error: fewer than 5 to 5.")
+    assert found.to_dict()["answer"]["low_count"] == 0
+    view = shown.view(found.to_dict())
+    assert [each["value"] for each in view["cards"]][:3] == ["5", "fewer than 5", "fewer than 5 to 5"]
+    assert any("own error: fewer than 5 to 5." in badge["text"] for badge in view["confidence"])
+    from_one = dataclasses.replace(found, minimum=1)
+    assert from_one.text.endswith(" With the twin's own error: 0 to 5.")
+
+
+def test_not_even_the_least_count_still_has_the_error_of_the_twin(scenario):
+    missed = {1: (101.0, 102.0), 2: (110.0, 111.0), 3: (150.0, 151.0)}
+    found = with_ends(scenario, missed, {1: (150.0, 80.0), 2: (160.0, 90.0), 3: (190.0, 110.0)})
+    assert found.text == ("Not even 1 VM of db: --min 1 misses response_ms.p99<100. With the twin's own error: 0 to 2.")
+
+
 def test_a_curve_that_is_not_monotone_is_said(scenario):
     found = answered(scenario, {1: (50.0, 51.0), 2: (150.0, 151.0), 3: (60.0, 61.0)})
     assert (found.count, found.exceptions) == (1, (3,))

@@ -69,10 +69,7 @@ def evacuate(problem: Problem, migrations: Migrations, host: int, failures: Fail
     made_empty = _emptied(problem, host)
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
     notes = [*already_wrong(problem, eased, made_empty.given_up), *_appliances(migrations, name)]
-    notes += [
-        f"Not evacuated: {some([vm for vm, of in stays if of == why], 8)} ({why})."
-        for why in dict.fromkeys(why for _, why in stays)
-    ]
+    notes += [_cannot_be_emptied(name, found, stays)] if stays else []
     notes += [_given_up(name, rule) for rule in made_empty.given_up]
     if found.place is None:
         return Evacuation(found, _nothing(problem.at), False, stays, {}, {}, tuple(notes))
@@ -312,7 +309,9 @@ def _appliances(migrations: Migrations, host: str) -> list[str]:
 
 def _cannot_be_emptied(name: str, found: Found, stays: Sequence[tuple[str, str]]) -> str:
     if stays:
-        return f"{name} cannot be evacuated: {'; '.join(f'{vm} stays, {why}' for vm, why in stays)}."
+        by_reason = {why: [vm for vm, of in stays if of == why] for _, why in stays}
+        reasons = [f"{some(vms, 8)} stay{'s' * (len(vms) == 1)}, {why}" for why, vms in by_reason.items()]
+        return f"{name} cannot be evacuated: {'; '.join(reasons)}."
     why = f" ({', '.join(found.binding_constraints)})" if found.binding_constraints else ""
     return f"{name} cannot be evacuated: the other hosts have no headroom for its VMs{why}."
 

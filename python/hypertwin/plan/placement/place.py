@@ -166,7 +166,7 @@ def lacking(problem: Problem, place: Ints, missing: Sequence[int]) -> dict[str, 
 def fewest_hosts(problem: Problem, failures: Sequence[tuple[int, ...]], *, tell: Tell | None = None) -> Found:
     """Return the fewest hosts that hold all VMs and tolerate failures among themselves. The others can go.
 
-    A host kept empty for failures counts.
+    A host kept empty for failures counts. No VM moves if the current placement needs no more hosts.
     """
     return _fewest(Task(problem, failures), tell or (lambda _: None))
 
@@ -182,7 +182,9 @@ def _fewest(task: Task, tell: Tell) -> Found:
     try:
         for many in range(max(1, int(bound)), len(order) + 1):
             tell(f"all hosts, trying {many}, at least {bound:.0f}")
-            place = on_hosts(task, order[:many])
+            place = _unmoved(task, order, many)
+            if place is None:
+                place = on_hosts(task, order[:many])
             if place is not None:
                 kept = many
                 break
@@ -202,6 +204,14 @@ def _fewest(task: Task, tell: Tell) -> Found:
         )
     value = float(kept)
     return Found.placed(place, "hosts", value, bound, binding_constraints, is_interrupted=is_interrupted)
+
+
+def _unmoved(task: Task, order: Ints, many: int) -> Ints | None:
+    """Return the current placement if `many` hosts suffice: its own, and the first others in `order` as spares."""
+    at = task.problem.at
+    used = np.isin(order, at)
+    kept = np.concatenate([order[used], order[~used]])[:many]
+    return at if Task(task.problem, task.failures, kept=kept).good(at) else None
 
 
 def on_hosts(task: Task, kept: Ints, *, near: float = 1.0) -> Ints | None:

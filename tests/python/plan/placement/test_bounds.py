@@ -117,6 +117,16 @@ def test_the_fewest_hosts_for_new_vms_leave_the_others_where_they_are() -> None:
     assert int(found.place[3]) in (2, 3)
 
 
+def test_the_fewest_hosts_move_no_vm_where_as_many_suffice_now() -> None:
+    given = cluster([100] * 4, {"large": (3, 60), "other": (1, 60), "small": (3, 25)})
+    found = fewest_hosts(given, each(given))
+    assert found.place is not None
+    assert (found.value, found.proven, found.place.tolist()) == (3.0, True, [3, 1, 3])
+    over = fewest_hosts(replace(given, at=np.array([3, 1, 2])), ())
+    assert over.place is not None
+    assert (over.value, len(set(over.place.tolist()))) == (2.0, 2)
+
+
 def test_room_for_a_large_vm_is_asked_for_where_every_host_may_fail_only() -> None:
     given = cluster([100, 100, 20], {"one": (0, 60), "two": (1, 60), "small": (2, 5)})
     for failures, feasible in (([(2,)], True), (each(given), False)):

@@ -69,7 +69,8 @@ def test_who_stays_is_named_with_the_reason():
         "pinned": "rule licence",
         "with-it": "affinity to pinned, and no other host can run all",
     }
-    assert "Not evacuated: ct-1, ct-2 (no live migration: power off, and start on another host)." in found.notes
+    (note,) = (note for note in found.notes if note.startswith("a cannot be evacuated: "))
+    assert "; ct-1, ct-2 stay, no live migration: power off, and start on another host; " in f"; {note[23:-1]}; "
     assert [move["vm"] for move in found.order.moves] == ["free"]
     assert "empty_host" not in found.order.steps[-1]
 
