@@ -730,6 +730,21 @@ fn a_reservation_of_one_starves_no_other() {
     }
 }
 
+/// Where virtual time passes quickly on one node, a pinned VM that pauses on the other has no less for it.
+#[test]
+fn a_pinned_vm_goes_by_the_time_of_its_own_node() {
+    let web = json!({"arrivals": {"open": {"rate": "30 /s"}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let hungry = json!({"arrivals": {"closed": {"population": 60}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let vms = json!({
+        "web": vm(1, "web", json!({"affinity": "0"})), "busy": vm(4, "hungry", json!({"affinity": "0-1"})),
+        "alone": vm(1, "hungry", json!({"affinity": "2", "shares": 50})),
+    });
+    let workloads = json!({"web": web, "hungry": hungry});
+    let report = report(&scenario(host("esxi-7.0", 2, 2, 1), vms, workloads, "40 s", "20 s"), 1);
+    let mean_ms = report.vms["web"].response_ms.mean.expect("it does not starve");
+    assert!(mean_ms < 20.0, "{mean_ms} ms");
+}
+
 /// What a VM got by its reservation while the host was full is not taken from its shares afterwards.
 #[test]
 fn a_reservation_that_was_needed_is_not_held_against_a_vm_later() {
