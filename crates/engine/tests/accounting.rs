@@ -880,3 +880,71 @@ fn a_vm_gets_what_it_reserves_and_demands() {
         assert!((0.97..=1.06).contains(&(used_mhz / expected)), "{case:?}: {used_mhz}");
     }
 }
+
+/// As many VMs as cores that may run them: each has a core of its own, whatever pins it, on both hypervisors.
+#[test]
+fn busy_vcpus_find_the_cores_that_they_may_run_on() {
+    let pinned = |cpus: &str| json!({"affinity": cpus});
+    for hypervisor in ["linux-6.12", "esxi-7.0"] {
+        let cases = [
+            // over two NUMA nodes, of which either has idle CPUs besides
+            (host(hypervisor, 2, 16, 1), json!({"v": vm(16, "w", pinned("8-23"))})),
+            (
+                host(hypervisor, 2, 4, 1),
+                json!({"v": vm(3, "w", pinned("2,3,5")), "free": vm(2, "w", json!({}))}),
+            ),
+            // the second threads of two cores, and six cores for the others
+            (
+                host(hypervisor, 1, 8, 2),
+                json!({"pinned": vm(2, "w", pinned("1,3")), "free": vm(1, "w", json!({"count": 6}))}),
+            ),
+            // two of the many that could share a core, one that sleeps for long between
+            (
+                host(hypervisor, 1, 2, 2),
+                json!({
+                    "a": vm(1, "w", json!({})), "idle": vm(1, "w", json!({"load": 0})), "b": vm(1, "w", json!({})),
+                }),
+            ),
+            // either of two CPUs for each, one of which runs a VM that may go elsewhere
+            (
+                host(hypervisor, 1, 8, 1),
+                json!({"free": vm(5, "w", json!({})), "pinned": vm(2, "w", pinned("0-1"))}),
+            ),
+        ];
+        for (case, (machine, vms)) in cases.into_iter().enumerate() {
+            let run = report(
+                &scenario(machine, vms, json!({"w": even_load(16)}), "40 s", "10 s"),
+                1,
+            );
+            for (name, vm) in run.vms.iter().filter(|(name, _)| !name.starts_with("idle")) {
+                let alone = 10.0 * f64::from(vm.vcpus);
+                let part = vm.throughput_per_s / alone;
+                assert!((0.97..1.01).contains(&part), "{hypervisor}, {case}, {name}: {part}");
+            }
+        }
+    }
+}
+
+/// Work without end, in pieces of 100 ms.
+fn even_load(population: u32) -> Value {
+    json!({"arrivals": {"closed": {"population": population}}, "cpu": {"mean": "100 ms", "cv": 0}})
+}
+
+/// A thread that must stay idle beside a busy one does not count as one that could run what waits there.
+#[test]
+fn vms_that_share_no_core_go_to_the_other_node() {
+    let mut machine = host("linux-6.12", 2, 4, 2);
+    machine["scheduler"] = json!({"core_scheduling": "linux"});
+    let each = |index: u32| {
+        let load = if index.is_multiple_of(2) { json!({}) } else { json!({"load": 0}) };
+        (format!("v{index:02}"), vm(1, "w", load))
+    };
+    let vms: serde_json::Map<String, Value> = (0..16).map(each).collect();
+    let run = report(
+        &scenario(machine, vms.into(), json!({"w": even_load(4)}), "20 s", "5 s"),
+        1,
+    );
+    let busy = run.vms.values().filter(|vm| vm.run_pct > 0.0);
+    let ready: Vec<f64> = busy.map(|vm| vm.ready_pct).collect();
+    assert!(ready.len() == 8 && ready.iter().all(|pct| *pct < 1.0), "{ready:?}");
+}

@@ -159,7 +159,7 @@ pub trait CpuScheduler: Send {
     fn periods(&self) -> BalancePeriods;
     /// Balances the whole host once a period. `busy_ns` is the time that each world ran or was ready in the period
     /// before. Fills `moved` with the worlds whose place has changed and that must be placed again.
-    fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>);
+    fn balance(&mut self, now_ns: u64, busy_ns: &[u64], cpus: &Occupancy, moved: &mut Vec<WorldId>);
     /// How the CPU limit of a VM is kept.
     fn limits(&self) -> LimitEnforcement;
     /// `world` was held back by its VM's CPU limit until now, and is placed next. That was no wait: nothing is owed for

@@ -296,18 +296,35 @@ impl Occupancy {
         self.withheld.contains(cpu)
     }
 
-    /// A logical CPU whose core is shared by two worlds although a whole core of its node is idle, with that core's
-    /// first thread: what the hyper-threading balancer moves.
-    pub fn crowded(&self) -> Option<(usize, usize)> {
-        if self.shared_cores.is_empty() {
-            return None;
-        }
-        (0..self.topology.nodes).find_map(|node| {
+    /// Whether two worlds share a core although a whole core of its node is idle.
+    pub fn is_crowded(&self) -> bool {
+        !self.shared_cores.is_empty()
+            && (0..self.topology.nodes).any(|node| {
+                let cores = self.topology.node_cores(node);
+                let holds = |set: &CpuSet| set.first_in(cores.start, cores.end).is_some();
+                holds(&self.shared_cores) && holds(&self.idle_cores)
+            })
+    }
+
+    /// A logical CPU whose core is shared by two worlds although a whole core of its node is idle, with a thread of
+    /// that core: what the hyper-threading balancer moves. `may` says whether a world may run on a logical CPU.
+    pub fn crowded(&self, may: impl Fn(WorldId, usize) -> bool) -> Option<(usize, usize)> {
+        let threads = self.topology.threads_per_core;
+        let cpus = |core: usize| core * threads..(core + 1) * threads;
+        let within = |set: &CpuSet, node: usize| {
             let cores = self.topology.node_cores(node);
-            let shared = self.shared_cores.first_in(cores.start, cores.end)?;
-            let idle = self.idle_cores.first_in(cores.start, cores.end)?;
-            let threads = self.topology.threads_per_core;
-            Some((shared * threads + 1, idle * threads))
+            let cores: Vec<usize> = set.iter().filter(|core| cores.contains(core)).collect();
+            cores
+        };
+        (0..self.topology.nodes).find_map(|node| {
+            let shared = within(&self.shared_cores, node).into_iter();
+            let mut from = shared.flat_map(|core| cpus(core).rev());
+            let idle: Vec<usize> = within(&self.idle_cores, node).into_iter().flat_map(cpus).collect();
+            from.find_map(|cpu| {
+                let world = self.running[cpu]?;
+                let to = idle.iter().find(|&&to| may(world, to))?;
+                Some((cpu, *to))
+            })
         })
     }
 

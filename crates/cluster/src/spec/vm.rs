@@ -75,8 +75,8 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_limit: Option<Bytes>,
-    /// Memory is backed by huge pages, which the host never reclaims: hugetlbfs on Linux, 1 GiB pages on ESXi. ESXi
-    /// requires a full `memory_reservation`.
+    /// Memory is backed by huge pages, which the host never reclaims: hugetlbfs on Linux, 1 GiB pages on ESXi. The host
+    /// gives all of it at power-on, whatever `memory_touched` says. ESXi requires a full `memory_reservation`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub huge_pages: bool,
     /// Balloon driver: the host can make the guest return memory. Default: yes on ESXi, no on Linux.
@@ -244,9 +244,19 @@ pub struct VmGroup {
 }
 
 impl VmGroup {
-    /// Memory that it has touched and that consumes host memory: all of it by default.
+    /// Memory that it has touched and that consumes host memory: all of it by default, and with huge pages.
     pub fn touched(&self) -> Bytes {
-        self.memory_touched.unwrap_or(self.memory)
+        self.memory_touched
+            .filter(|_| !self.huge_pages)
+            .unwrap_or(self.memory)
+    }
+
+    /// Memory that its host may never reclaim.
+    pub fn kept_memory(&self) -> Bytes {
+        match self.huge_pages {
+            true => self.memory,
+            false => self.memory_reservation,
+        }
     }
 
     /// Active memory: touched memory that it uses repeatedly.

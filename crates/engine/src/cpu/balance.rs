@@ -10,7 +10,7 @@ use hypertwin_models::topology;
 impl Processors {
     pub(super) fn arm_thread_balance(&mut self, host_id: HostId, clock: &mut Clock) {
         let host = &mut self.hosts[host_id];
-        if host.balancing_threads || host.occupancy.crowded().is_none() {
+        if host.balancing_threads || !host.occupancy.is_crowded() {
             return;
         }
         host.balancing_threads = true;
@@ -22,15 +22,16 @@ impl Processors {
     /// Moves a world that shares its core to a whole idle one.
     pub fn on_balance_threads(&mut self, host_id: HostId, guest: &mut impl Guest, clock: &mut Clock) {
         self.hosts[host_id].balancing_threads = false;
-        let Some((from, to)) = self.hosts[host_id].occupancy.crowded() else {
+        let host = &self.hosts[host_id];
+        let may = |local: topology::WorldId, cpu: usize| {
+            let domain = host.scheduler.domain(local);
+            domain.allows(&host.occupancy.topology, cpu)
+        };
+        let Some((from, to)) = host.occupancy.crowded(may) else {
             return;
         };
-        let world_id = self.hosts[host_id].cpus[from].world;
+        let world_id = host.cpus[from].world;
         let local = self.worlds[world_id].local;
-        let host = &mut self.hosts[host_id];
-        if !host.scheduler.domain(local).allows(&host.occupancy.topology, to) {
-            return;
-        }
         self.settle(host_id, from, clock.now);
         if let Some(other) = self.hosts[host_id].occupancy.topology.sibling(from) {
             self.settle(host_id, other, clock.now);
@@ -86,7 +87,8 @@ impl Processors {
             }
         }
         let mut moved = Vec::new();
-        self.hosts[host_id].scheduler.balance(clock.now, &busy_ns, &mut moved);
+        let host = &mut self.hosts[host_id];
+        host.scheduler.balance(clock.now, &busy_ns, &host.occupancy, &mut moved);
         if !periods.only_while_queued {
             self.migrate_pages(host_id, periods.host_ns, clock.now);
         }

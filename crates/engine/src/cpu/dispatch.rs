@@ -253,8 +253,13 @@ impl Processors {
         }
         self.enter(world_id, State::Run, clock.now);
         let world = &mut self.worlds[world_id];
-        world.cpu = cpu;
+        let last = std::mem::replace(&mut world.cpu, cpu);
         world.waking = false;
+        let topology = self.hosts[host_id].occupancy.topology;
+        if topology.nodes > 1 && topology.node_of(last) != topology.node_of(cpu) {
+            self.change_node(host_id, world_id, clock.now);
+        }
+        let world = &self.worlds[world_id];
         let host = &mut self.hosts[host_id];
         host.occupy(cpu, world.local);
         let slot = &mut host.cpus[cpu];
@@ -271,10 +276,23 @@ impl Processors {
         if let Some(other) = busy_sibling {
             self.arm(host_id, other, clock);
         }
+        self.arm_thread_balance(host_id, clock);
         if let Some(vcpu) = self.worlds[world_id].vcpu() {
             while let Some(reaction) = guest.next_interrupt(vcpu) {
                 self.react(reaction, guest, clock);
             }
+        }
+    }
+
+    /// A world begins to run on another node than before: without home nodes, that is where its VM's memory is local.
+    fn change_node(&mut self, host_id: HostId, world_id: WorldId, now: Nanos) {
+        let (host, world) = (&self.hosts[host_id], &self.worlds[world_id]);
+        if let Some(Vcpu { vm, .. }) = world.vcpu()
+            && host.scheduler.home(world.local).is_none()
+        {
+            let group = &mut self.groups[vm];
+            let node = |vcpu: usize| host.occupancy.topology.node_of(self.worlds[group.vcpus.at(vcpu)].cpu);
+            group.local.set(now, group.memory.local_to(node));
         }
     }
 

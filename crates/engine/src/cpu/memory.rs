@@ -211,6 +211,13 @@ impl VmMemory {
         local as f64 / (self.total_bytes() as f64).max(1.0)
     }
 
+    /// Fraction of its memory that is on the nodes where its vCPUs are.
+    pub fn local_to(&self, node: impl Fn(usize) -> usize) -> f64 {
+        let vcpus = self.domain_of.len();
+        let local: f64 = (0..vcpus).map(|vcpu| self.seen_by(vcpu)[node(vcpu)]).sum();
+        local / vcpus.max(1) as f64
+    }
+
     /// Works out spread and speed anew after memory has moved.
     pub(super) fn refresh(&mut self, system: &MemorySystem) {
         let spread = |vpd: &std::ops::Range<usize>| {

@@ -194,6 +194,10 @@ impl Processors {
             } else {
                 index * topology.threads_per_core % topology.cpus()
             };
+            let first_cpu = match &domain {
+                Domain::Mask(mask) => mask.first_round(first_cpu).unwrap_or(first_cpu),
+                _ => first_cpu,
+            };
             let world = WorldPlan {
                 domain,
                 first_cpu,
@@ -233,7 +237,13 @@ impl Processors {
             &mut host.memory,
         );
         self.bandwidth_matters |= group.memory.draws();
-        group.local.set(now, group.memory.local(|_, home| home));
+        let topology = host.occupancy.topology;
+        let is_managed = host.scheduler.home(self.worlds[group.vcpus.at(0)].local).is_some();
+        let local = match is_managed {
+            true => group.memory.local(|_, home| home),
+            false => group.memory.local_to(|vcpu| topology.node_of(self.worlds[group.vcpus.at(vcpu)].cpu)),
+        };
+        group.local.set(now, local);
         let (clock, limits) = (plan.host_spec.clock.hz(), host.scheduler.limits());
         let limit = plan.spec.limit.map(|limit| {
             let phase = plan.stream("limit").uniform();

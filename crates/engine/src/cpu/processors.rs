@@ -210,7 +210,7 @@ pub struct VcpuGroup {
     /// Largest lag of the vCPUs that are not idle, where one that wakes joins; `None`: to be found.
     pub(super) slowest_ns: Option<u64>,
     pub count: GroupCounters,
-    /// Fraction of the memory that is on the home nodes of its clients.
+    /// Fraction of the memory that is on the home nodes of its clients, or where its vCPUs are if these have none.
     pub local: TimeAverage,
 }
 

@@ -157,15 +157,10 @@ fn machine(island: &Island, vm: &IslandVm) -> Machine {
 
 /// What a VM reserves of its host's memory, in whole bytes.
 fn reserves(vm: &VmGroup, host: &HostGroup) -> f64 {
-    let own = if vm.huge_pages {
-        vm.memory
-    } else {
-        vm.memory_reservation
-    };
     let has_balloon = vm.has_balloon(host.hypervisor.family());
     let policy = hypervisor::model(host.hypervisor).reclamation(host, has_balloon);
     let overhead = policy.map_or(0.0, |policy| (policy.overhead)(vm));
-    own.bytes() as f64 + overhead.round()
+    vm.kept_memory().bytes() as f64 + overhead.round()
 }
 
 /// Whether a VM can be on a host at all.

@@ -55,10 +55,6 @@ impl Tenant {
         let touched = pages(spec.touched().bytes() as f64);
         let active = pages(spec.active().bytes() as f64).min(touched);
         let memory = spec.memory.bytes() as f64;
-        let reservation = match spec.huge_pages {
-            true => memory,
-            false => spec.memory_reservation.bytes() as f64,
-        };
         let is_io = matches!(workload.arrivals, hypertwin_cluster::Arrivals::Io { .. });
         let first = spec.load_steps.iter().rfind(|step| step.at.nanos() == 0);
         let load = spec.load * first.map_or(1.0, |step| step.factor);
@@ -77,11 +73,15 @@ impl Tenant {
             rules: Rules {
                 memory,
                 shares: spec.memory_shares.of_memory(spec.memory),
-                reservation,
+                reservation: spec.kept_memory().bytes() as f64,
                 limit: spec.memory_limit.map_or(f64::INFINITY, |limit| limit.bytes() as f64),
                 active,
                 idle: touched - active,
-                zero: (touched as f64 * spec.memory_zero_pct / 100.0) as u64,
+                // huge pages are not compared with others
+                zero: match spec.huge_pages {
+                    true => 0,
+                    false => (touched as f64 * spec.memory_zero_pct / 100.0) as u64,
+                },
                 compressible: spec.memory_compressible_pct / 100.0,
                 uses_per_ns: workload.page_rate.per_second() / 1e9,
                 works: load > 0.0 || is_io,

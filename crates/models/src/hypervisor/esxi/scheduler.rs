@@ -792,7 +792,7 @@ impl CpuScheduler for EsxiScheduler {
         }
     }
 
-    fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>) {
+    fn balance(&mut self, now_ns: u64, busy_ns: &[u64], _cpus: &Occupancy, moved: &mut Vec<WorldId>) {
         let (nodes, cores) = (self.topology.nodes, self.topology.cores_per_node);
         let mut clients: Vec<numa::Client> = self
             .clients
@@ -984,7 +984,7 @@ mod tests {
         }
         let period = 2000 * MS;
         let mut moved = Vec::new();
-        scheduler.balance(period, &[period; 4], &mut moved);
+        scheduler.balance(period, &[period; 4], &cpus, &mut moved);
         assert_eq!(
             moved,
             [0, 1, 2, 3],
@@ -993,7 +993,7 @@ mod tests {
         assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Roaming(0)));
         assert!((0..4).all(|world| scheduler.home(world) == Some(0)));
         moved.clear();
-        scheduler.balance(2 * period, &[period / 4; 4], &mut moved);
+        scheduler.balance(2 * period, &[period / 4; 4], &cpus, &mut moved);
         assert_eq!(moved, [0, 1, 2, 3], "and return when the node suffices");
         assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Node(0)));
     }
@@ -1058,11 +1058,11 @@ mod tests {
         }
         let period = 2000 * MS;
         let mut moved = Vec::new();
-        scheduler.balance(period, &[period, period, 0, 0, period, period], &mut moved);
+        scheduler.balance(period, &[period, period, 0, 0, period, period], &cpus, &mut moved);
         assert_eq!(moved, [0, 1]);
         assert_eq!(scheduler.domain(0), &Domain::Node(1));
         moved.clear();
-        scheduler.balance(2 * period, &[period; 6].map(|busy| busy / 50), &mut moved);
+        scheduler.balance(2 * period, &[period; 6].map(|busy| busy / 50), &cpus, &mut moved);
         assert!(moved.is_empty(), "a small imbalance moves no world");
     }
 }

@@ -99,32 +99,15 @@ impl LinuxScheduler {
         ran_until_ns > 0 && now_ns < ran_until_ns + MIGRATION_COST_NS
     }
 
-    /// A task that waits on `queue` and may move to `cpu`: that which waits longest. `beside`: and may
-    /// share the core with what runs on the sibling of `cpu`.
-    fn movable(
-        &self,
-        queue: usize,
-        cpu: usize,
-        even_hot: bool,
-        beside: Option<&Occupancy>,
-        now_ns: u64,
-    ) -> Option<WorldId> {
-        let may = |world: &WorldId| {
-            self.tasks[*world as usize].domain.allows(&self.topology, cpu)
-                && (even_hot || !self.is_hot(*world, now_ns))
-                && beside.is_none_or(|cpus| cpus.rival(*world, cpu).is_none())
-        };
-        self.queues[queue].waiting.iter().copied().find(may)
-    }
-
     /// The task that the idle `cpu` takes over from the heaviest queue of its domain. A last-level cache in which
-    /// another CPU idles keeps its tasks. `beside` as in [`Self::movable`].
+    /// another CPU idles that may run it keeps a task. With `is_new` the task must be able to run on `cpu` now.
     fn pull(
         &self,
         cpu: usize,
         level: Level,
         even_hot: bool,
-        beside: Option<&Occupancy>,
+        cpus: &Occupancy,
+        is_new: bool,
         now_ns: u64,
     ) -> Option<WorldId> {
         let domain = level.domain(cpu);
@@ -133,17 +116,32 @@ impl LinuxScheduler {
         let mut found: Option<(usize, WorldId)> = None;
         while let Some(queue) = self.crowded.first_in(next, domain.end) {
             next = queue + 1;
-            let heavier = found.is_none_or(|(best, _)| self.queues[queue].weight > self.queues[best].weight);
-            let helps_itself = || {
-                let cache = self.balancer.cache.domain(queue);
-                !own.contains(&queue) && self.queues[cache].iter().any(|queue| queue.running.is_none())
-            };
-            if heavier && !helps_itself() {
-                let movable = self.movable(queue, cpu, even_hot || level.is_core, beside, now_ns);
+            if found.is_none_or(|(best, _)| self.queues[queue].weight > self.queues[best].weight) {
+                // what has just been moved to an idle CPU stays
+                let waits = |world: WorldId| self.queues[queue].running.is_some() || cpus.rival(world, queue).is_some();
+                let may = |world: &WorldId| {
+                    waits(*world)
+                        && self.tasks[*world as usize].domain.allows(&self.topology, cpu)
+                        && (even_hot || level.is_core || !self.is_hot(*world, now_ns))
+                        && !(is_new && cpus.rival(*world, cpu).is_some())
+                        && (own.contains(&queue) || !self.idles_for(*world, self.balancer.cache.domain(queue), cpus))
+                };
+                let movable = self.queues[queue].waiting.iter().copied().find(may);
                 found = movable.map(|world| (queue, world)).or(found);
             }
         }
         found.map(|(_, world)| world)
+    }
+
+    /// Whether one of these logical CPUs has nothing to run and may run `world`.
+    fn idles_for(&self, world: WorldId, mut among: Range<usize>, cpus: &Occupancy) -> bool {
+        let domain = &self.tasks[world as usize].domain;
+        among.any(|cpu| {
+            self.queues[cpu].running.is_none()
+                && self.queues[cpu].waiting.is_empty()
+                && domain.allows(&self.topology, cpu)
+                && cpus.rival(world, cpu).is_none()
+        })
     }
 
     /// What a CPU that becomes idle pulls, nearest first (`sched_balance_newidle`).
@@ -156,7 +154,7 @@ impl LinuxScheduler {
         let levels = &self.balancer.levels;
         let world = levels
             .iter()
-            .find_map(|&level| self.pull(cpu, level, false, Some(cpus), now_ns))?;
+            .find_map(|&level| self.pull(cpu, level, false, cpus, true, now_ns))?;
         self.queues[cpu].idle_since_ns = None;
         Some(world)
     }
@@ -188,7 +186,7 @@ impl LinuxScheduler {
     }
 
     /// Idle CPUs look for waiting tasks; `moved` are those that were found.
-    pub(super) fn balance_idle(&mut self, now_ns: u64, moved: &mut Vec<WorldId>) {
+    pub(super) fn balance_idle(&mut self, now_ns: u64, cpus: &Occupancy, moved: &mut Vec<WorldId>) {
         for cpu in 0..self.queues.len() {
             if self.queues[cpu].running.is_some() || self.crowded.contains(cpu) {
                 continue;
@@ -203,7 +201,7 @@ impl LinuxScheduler {
                     self.update_scan(level.domain(cpu));
                 }
                 let even_hot = self.failed(cpu, index) > CACHE_NICE_TRIES;
-                let found = self.pull(cpu, level, even_hot, None, now_ns);
+                let found = self.pull(cpu, level, even_hot, cpus, false, now_ns);
                 self.note(cpu, index, !self.crowded.is_empty(), found.is_some());
                 if let Some(world) = found {
                     self.stop_waiting(world);

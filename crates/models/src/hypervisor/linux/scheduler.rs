@@ -393,7 +393,14 @@ impl CpuScheduler for LinuxScheduler {
 
     fn add_world(&mut self, spec: WorldSpec) {
         let cpu = match &spec.domain {
-            Domain::Mask(mask) => mask.first_round(spec.first_cpu).unwrap_or(spec.first_cpu),
+            // a new thread begins where fewest are (`sched_balance_find_dst_cpu`)
+            Domain::Mask(mask) => {
+                let tasks = |cpu: usize| self.tasks.iter().filter(|task| task.cpu == cpu).count();
+                let cpus = self.topology.cpus();
+                let after = |cpu: usize| (cpu + cpus - spec.first_cpu % cpus) % cpus;
+                let found = mask.iter().min_by_key(|&cpu| (tasks(cpu), after(cpu)));
+                found.unwrap_or(spec.first_cpu)
+            }
             _ => spec.first_cpu % self.topology.cpus(),
         };
         // a new task counts as one that was always awake (`init_entity_runnable_average`)
@@ -567,8 +574,8 @@ impl CpuScheduler for LinuxScheduler {
     }
 
     /// A tick while tasks wait somewhere: CPUs that idle look for them.
-    fn balance(&mut self, now_ns: u64, _busy_ns: &[u64], moved: &mut Vec<WorldId>) {
-        self.balance_idle(now_ns, moved);
+    fn balance(&mut self, now_ns: u64, _busy_ns: &[u64], cpus: &Occupancy, moved: &mut Vec<WorldId>) {
+        self.balance_idle(now_ns, cpus, moved);
     }
 
     fn limits(&self) -> LimitEnforcement {
@@ -813,7 +820,7 @@ mod tests {
         );
         // the idle CPU looks at the next tick
         let mut moved = Vec::new();
-        scheduler.balance(804 * MS, &[], &mut moved);
+        scheduler.balance(804 * MS, &[], &cpus, &mut moved);
         assert_eq!((moved, scheduler.tasks[1].cpu), (vec![1], 1));
     }
 
