@@ -298,6 +298,13 @@ def test_a_full_machine_is_not_undersized_while_its_host_or_limit_holds_it(look:
     assert codes(look({**busy, (DB, "ready_sum_pct"): 290, (DB, "limited_sum_pct"): 280})) == {"cpu-limit"}
 
 
+def test_a_vm_gets_more_vcpus_only_where_its_host_can_run_them(look: Look) -> None:
+    busy = {**HEALTHY, (DB, "run_sum_pct"): 740}
+    assert codes(look(busy)) == {"undersized-vm"}
+    assert codes(look({**busy, (DB, "ready_sum_pct"): 60})) == {"cpu-ready"}
+    assert codes(look({**busy, (HOST, "usage_pct"): 93})) == {"host-cpu-saturated"}
+
+
 def test_steal_is_no_work_of_a_guest(look: Look) -> None:
     stolen: Table = {(GUEST, "guest_cpu_pct"): 95, (GUEST, "steal_pct"): 25}
     assert codes(look(stolen)) == {"cpu-ready"}

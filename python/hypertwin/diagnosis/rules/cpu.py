@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from hypertwin.diagnosis.case import FAR_FROM_BUSY_PCT, Case
 from hypertwin.diagnosis.evidence import Stat
 from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
-from hypertwin.diagnosis.rules import hosts
 from hypertwin.diagnosis.rules.shared import (
     BUSY_BY,
     COSTOP,
     ESXTOP_STATISTICS,
     ESXTOP_THRESHOLDS,
+    HOST_CPU,
     LARGE_DATABASES,
     LIMITED,
     METRICS_IN_VMWARE,
@@ -38,7 +38,7 @@ LATENCY = "cpu_latency_pct"
 
 STEAL = Band.of("ready_pct", "steal_pct", what="steal in a guest", own=OWN)
 OF_LIMIT = Band("cpu_limit", "%", "CPU used by a VM, of its limit", warning=95, own=OWN)
-USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=hosts.CPU.critical, own=OWN)
+USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=HOST_CPU.critical, own=OWN)
 GUEST = Band("guest_cpu_pct", "%", "CPU of the largest VM as its guest sees it", warning=85, below=True, own=OWN)
 
 READY_CONVERSION = Reference(
