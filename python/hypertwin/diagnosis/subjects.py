@@ -120,6 +120,8 @@ class Vm:
     """Entry in the scenario."""
     memory_limit_bytes: float | None = None
     """Limit of its host memory below its memory, or None without one."""
+    binding: str | None = None
+    """Setting that keeps its vCPUs on some CPUs of its host, in words, or None if it can use all of them."""
     guest: str | None = None
     """Path of the measured guest of the VM."""
     layout: Mapping[str, Any] | None = None

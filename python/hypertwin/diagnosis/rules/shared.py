@@ -45,6 +45,12 @@ def is_full(case: Case, host: Host | None) -> bool:
     return usage is not None and HOST_CPU.severity(usage.often) is not None
 
 
+def has_cpu_left(case: Case, vm: Vm) -> bool:
+    """True if the host of a VM has CPU left that would end its wait: free cores, or CPUs outside its binding."""
+    measured = vm.host is not None and case.evidence.stat(vm.host.entity, HOST_CPU.metric) is not None
+    return case.has_free_cores(vm) or (vm.binding is not None and measured and not is_full(case, vm.host))
+
+
 def guest_cpu(busy: Busy, band: Band, name: str, value: float, word: str) -> Measure:
     """Return CPU use of a VM or guest as the guest sees it, judged by a band."""
     what = f"CPU of {name} as its guest sees it, {word}"
