@@ -113,6 +113,9 @@ class Vm:
     key: str | None = None
     host: Host | None = None
     """Host of the VM, or None if unknown. A guess in the cluster file without a measurement counts as unknown."""
+    came_from: str | None = None
+    """Names of the hosts from which it moved while it was measured, or None. Its figures are then not of `host` alone.
+    """
     cluster: Cluster | None = None
     vcpus: int | None = None
     memory_bytes: float | None = None

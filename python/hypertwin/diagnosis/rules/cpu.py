@@ -149,6 +149,12 @@ def _cause(case: Case, vm: Vm) -> _Cause:
     """Return the cause of the ready time of a VM, as far as its host and its settings show it."""
     usage = case.evidence.stat(vm.host.entity, USAGE.metric) if vm.host else None
     limit = _of_limit(case, vm)
+    if vm.came_from is not None:
+        return _Cause(
+            f"{limit} It came from {vm.came_from} during the run, and can have waited there.",
+            f"It came from {vm.came_from} during the run, and can have waited there. Measure only the time after the "
+            "move (`run.warmup`).",
+        )
     if usage is None or not has_cpu_left(case, vm):
         return _Cause(
             limit,

@@ -47,6 +47,8 @@ def is_full(case: Case, host: Host | None) -> bool:
 
 def has_cpu_left(case: Case, vm: Vm) -> bool:
     """True if the host of a VM has CPU left that would end its wait: free cores, or CPUs outside its binding."""
+    if vm.came_from is not None:
+        return False
     measured = vm.host is not None and case.evidence.stat(vm.host.entity, HOST_CPU.metric) is not None
     return case.has_free_cores(vm) or (vm.binding is not None and measured and not is_full(case, vm.host))
 
