@@ -468,6 +468,11 @@ def test_more_vcpus_than_cores_is_seen_in_telemetry_too(look: Look) -> None:
     assert "more-vcpus-than-cores" not in codes(look({**HEALTHY, (DB, "vcpus"): 24, (DB, "run_sum_pct"): 1500}))
     finding = only(look({**HEALTHY, (DB, "vcpus"): 26, (DB, "run_sum_pct"): 1500}), "more-vcpus-than-cores")
     assert "26 vCPUs on the 24 cores of esx1" in finding.title
+    assert finding.advice.endswith("24 or fewer, an even number per node.")
+    single = {**HEALTHY, (HOST, "cores"): 1, (DB, "vcpus"): 2, (DB, "run_sum_pct"): 60}
+    finding = only(look(single), "more-vcpus-than-cores")
+    assert finding.title.endswith("has 2 vCPUs on the 1 core of esx1")
+    assert finding.advice == "Use at most one vCPU per physical core: 1."
 
 
 MONSTERS: dict[tuple[str, str], Value] = {
