@@ -42,6 +42,12 @@ def test_every_combination_is_valid_and_has_what_was_asked_for(name, hosts, stor
         assert loads(variant).data != loads(text).data
 
 
+def test_a_kvm_scenario_offers_the_shares_that_libvirt_and_proxmox_give():
+    (variant,) = (each for each in switched_on(written("kvm", 3, Storage.none)) if "    shares: 1000 #" in each)
+    assert loads(variant).data["vms"]["web"]["shares"] == 1000
+    assert "shares: 1000" not in written("esxi", 3, Storage.none)
+
+
 @pytest.mark.parametrize(("name", "storage"), KINDS)
 @pytest.mark.parametrize("hosts", SIZES)
 def test_several_hosts_have_ha_that_restarts_vms(name, hosts, storage):

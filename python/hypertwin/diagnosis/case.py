@@ -216,6 +216,7 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm
             memory_bytes=each.memory_bytes,
             facts=each,
             memory_limit_bytes=_memory_limit(scenario, each),
+            binding=_binding(scenario, each),
             layout=layouts[each.name],
             appliance=each.storage_appliance,
         )
@@ -228,6 +229,12 @@ def _memory_limit(scenario: Scenario, vm: members.Vm) -> float | None:
     said = scenario.data["vms"][vm.group].get("memory_limit")
     limit = _core.size_bytes(said) if said else None
     return limit if limit is not None and limit < vm.memory_bytes else None
+
+
+def _binding(scenario: Scenario, vm: members.Vm) -> str | None:
+    if vm.has_affinity:
+        return "CPU affinity"
+    return "binding to NUMA nodes" if scenario.data["vms"][vm.group].get("numa", {}).get("nodes") else None
 
 
 def _gathered(clusters: Sequence[Cluster], hosts: Sequence[Host], vms: Sequence[Vm]) -> list[Cluster]:

@@ -8,7 +8,7 @@ from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.evidence import Stat
 from hypertwin.diagnosis.rule import Band
 from hypertwin.diagnosis.rules import hosts, memory, storage
-from hypertwin.diagnosis.rules.shared import COSTOP, READY
+from hypertwin.diagnosis.rules.shared import COSTOP, HOST_CPU, READY
 from hypertwin.diagnosis.subjects import Subject
 from hypertwin.documents.diagnosis import NearLimit
 
@@ -67,7 +67,7 @@ _WATCHED: Sequence[tuple[Band, Callable[[Case, Band], Figures]]] = (
     (READY, _of_vms),
     (COSTOP, _of_vms),
     (memory.SWAP_WAIT, _of_vms),
-    (hosts.CPU, _of_hosts),
+    (HOST_CPU, _of_hosts),
     (hosts.MEMORY, _of_hosts),
     (storage.DEVICE, _of_disks),
     (storage.KERNEL, _of_disks),

@@ -11,6 +11,7 @@ from hypertwin import _core, extras, language
 from hypertwin.diagnosis import memory
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.rule import Finding
+from hypertwin.diagnosis.rules.shared import has_cpu_left
 from hypertwin.diagnosis.rules.sizing import FEWEST_VCPUS, PEAK, needed
 from hypertwin.diagnosis.subjects import Host, Vm
 from hypertwin.diagnosis.words import GIB
@@ -144,8 +145,8 @@ class Remedies:
         return self._found(finding, vm, host)
 
     def _found(self, finding: Finding, vm: Vm | None, host: Host | None) -> Remedy | str:
-        if finding.code == "cpu-ready" and vm is not None and self.case.has_free_cores(vm):
-            return self._unlimited(vm)
+        if finding.code == "cpu-ready" and vm is not None and has_cpu_left(self.case, vm):
+            return self._freed(vm)
         if host is not None and finding.code in CONTENTION:
             return self._contention(finding, vm, host)
         if host is not None and finding.code in MEMORY:
@@ -156,10 +157,13 @@ class Remedies:
             return self._pool(host)
         return self._resized(finding, vm) if vm else "its subject is no VM of the cluster file"
 
-    def _unlimited(self, vm: Vm) -> Remedy | str:
-        """Return the removal of the CPU limit of a VM that has free cores, if the limit can make it wait."""
-        found = _without_limit(_Shape(self.case, vm)) if self.case.may_be_limited(vm) else None
-        return found or "its host has a free core for each vCPU, so a move of VMs does not help"
+    def _freed(self, vm: Vm) -> Remedy | str:
+        """Return the removal of what keeps a VM from the free CPU of its host: its CPU limit, or its binding."""
+        if self.case.may_be_limited(vm):
+            return _without_limit(_Shape(self.case, vm))
+        if vm.binding:
+            return _unbound(_Shape(self.case, vm))
+        return "its host has a free core for each vCPU, so a move of VMs does not help"
 
     # contention for CPU: a VM must move
 
@@ -407,6 +411,12 @@ class _Shape:
 
 def _without_limit(shape: _Shape) -> Remedy:
     return shape.remedy([shape.set(f"remove the limit of {shape.vm.name}", {"limit": None})], "limited_pct")
+
+
+def _unbound(shape: _Shape) -> Remedy:
+    key = "affinity" if shape.vm.facts and shape.vm.facts.has_affinity else "numa.nodes"
+    off = shape.set(f"remove the {shape.vm.binding} of {shape.vm.name}", {key: None})
+    return shape.remedy([off], "waiting_vcpus", "response_ms_p95")
 
 
 def _without_memory_limit(shape: _Shape) -> Remedy:

@@ -18,6 +18,7 @@ from hypertwin.diagnosis.rule import Finding
 from hypertwin.documents.measured import Host, Vm
 from hypertwin.documents.simulation import Cause, Point
 from hypertwin.ingest import telemetry
+from hypertwin.metrics.words import some
 from hypertwin.results.simulation import Result
 from hypertwin.scenario import Scenario, load
 
@@ -54,7 +55,11 @@ def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[C
     hosts = marked.values() if marked else point["hosts"]
     concerned = {telemetry.entity("host", host) for host in hosts}
     concerned |= {telemetry.entity("host", host, "vm", vm) for vm, host in marked.items()}
+    left = _left(point)
+    concerned |= {telemetry.entity("host", host) for vm in marked for host in left.get(vm, ())}
     case = Case.of(evidence(point), scenario, simulated=True)
+    for each in case.vms:
+        each.came_from = some(left.get(each.key or "", ())) or None
     findings, _ = diagnosis.judge(case, EXPLAINED)
     by_key = {finding.key: finding for finding in findings}
     explains: dict[tuple[str, str], list[str]] = {}
@@ -81,6 +86,15 @@ def causes(point: Point, scenario: Scenario, group: str | None = None) -> list[C
         }
         for root, names in told[:MOST_CAUSES]
     ]
+
+
+def _left(point: Point) -> Mapping[str, Sequence[str]]:
+    """Return the hosts from which VMs moved while they were measured."""
+    left: dict[str, dict[str, None]] = {}
+    for move in point.get("moves", ()):
+        if move["outcome"] == "done" and (move["end_s"] or 0) > point["warmup_s"]:
+            left.setdefault(move["vm"], {})[move["from"]] = None
+    return {vm: list(hosts) for vm, hosts in left.items()}
 
 
 def _root(finding: Finding, by_key: Mapping[tuple[str, str], Finding]) -> Finding:

@@ -113,6 +113,9 @@ class Vm:
     key: str | None = None
     host: Host | None = None
     """Host of the VM, or None if unknown. A guess in the cluster file without a measurement counts as unknown."""
+    came_from: str | None = None
+    """Names of the hosts from which it moved while it was measured, or None. Its figures are then not of `host` alone.
+    """
     cluster: Cluster | None = None
     vcpus: int | None = None
     memory_bytes: float | None = None
@@ -120,6 +123,8 @@ class Vm:
     """Entry in the scenario."""
     memory_limit_bytes: float | None = None
     """Limit of its host memory below its memory, or None without one."""
+    binding: str | None = None
+    """Setting that keeps its vCPUs on some CPUs of its host, in words, or None if it can use all of them."""
     guest: str | None = None
     """Path of the measured guest of the VM."""
     layout: Mapping[str, Any] | None = None

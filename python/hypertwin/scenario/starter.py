@@ -60,6 +60,7 @@ def text(hypervisor: str, hosts: int, storage: Storage, name: str, file: str) ->
             first=first,
             disks=disks,
             reservation=_RESERVATION if facts.reservations else "",
+            shares="" if is_esxi else _SHARES,
         ),
         _WORKLOADS.format(delay=_DELAY["simulated" if disks else "not simulated"]),
     ]
@@ -144,12 +145,14 @@ vms: # groups of identical VMs, spread over the hosts
     count: {webs}
     vcpus: 2
     memory: 8 GiB
-    #limit: 4 GHz # most CPU for one VM
+    {shares}#limit: 4 GHz # most CPU for one VM
     #load_steps: [{{ at: 0 s, factor: 0.5 }}, {{ at: 15 s, factor: 1 }}] # half the load at first
     workload: pages{disks}
 """
 
 _RESERVATION = "\n    #reservation: 2 GHz # guaranteed CPU"
+
+_SHARES = "#shares: 1000 # for the VM, as with libvirt and Proxmox; the default is 1000 per vCPU\n    "
 
 _DISKS = "\n    {}\n    vdisks: 2 # virtual disks"
 

@@ -68,7 +68,11 @@ IDLE = {"hosts.esx1.measured": {"cpu_usage_pct": 30}, "vms.db.measured": {"cpu_m
     [
         ({}, "The cause is unknown.", "Check for a CPU limit"),
         ({"vms.db.limit": "10 GHz"}, "Its CPU limit is 10 GHz (50 % of its vCPUs)", "Remove the limit"),
-        ({"vms.db.affinity": "0-7"}, "Its CPU affinity keeps it on some CPUs", "Remove the affinity"),
+        (
+            {"vms.db.affinity": "0-7"},
+            "Its CPU affinity keeps its vCPUs on some CPUs",
+            "Widen or remove its CPU affinity",
+        ),
     ],
 )
 def test_ready_on_a_host_with_free_cores_is_not_for_lack_of_cpus(
@@ -82,9 +86,38 @@ def test_ready_on_a_host_with_free_cores_is_not_for_lack_of_cpus(
     if "vms.db.limit" in change:
         assert waits.what_if is not None
         assert waits.what_if["set"] == {"vms.db.limit": None}
-    else:
+    elif not change:
         assert waits.what_if is None
         assert waits.no_what_if == "its host has a free core for each vCPU, so a move of VMs does not help"
+
+
+BOUND = {
+    "vms.db.affinity": ({"vms.db.affinity": "0-3"}, "CPU affinity"),
+    "vms.db.numa.nodes": (
+        {
+            "hosts.*.hypervisor": "linux-6.12",
+            "hosts.*.threads_per_core": 1,
+            "vms.db.numa": {"cells": [8], "nodes": [1]},
+            "vms.web.numa": {"cells": [4], "nodes": [1]},
+            "vms.web.host": "esx1",
+            "vms.web.load": 4,
+        },
+        "binding to NUMA nodes",
+    ),
+}
+
+
+@pytest.mark.parametrize("key", BOUND)
+@pytest.mark.parametrize(("usage", "bound"), [(80, True), (93, False)])
+def test_a_bound_vm_waits_for_its_binding_while_its_host_has_cpu_left(key: str, usage: float, bound: bool) -> None:
+    change, binding = BOUND[key]
+    change = {**IDLE, **change, "hosts.esx1.measured.cpu_usage_pct": usage, "vms.db.load": 4}
+    waits = next(each for each in diagnose(cluster=scenario.loads(PAIR, change)).findings if each.code == "cpu-ready")
+    assert (f"Its {binding} keeps its vCPUs on some CPUs" in waits.text) is bound
+    if bound:
+        assert waits.what_if is not None
+        assert (waits.what_if["set"], waits.what_if["helps"]) == ({key: None}, True)
+        assert waits.advice == f"Remove the {binding} of db."
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,13 @@ def test_a_full_machine_is_not_undersized_while_its_host_or_limit_holds_it(look:
     assert codes(look({**busy, (DB, "ready_sum_pct"): 290, (DB, "limited_sum_pct"): 280})) == {"cpu-limit"}
 
 
+def test_a_vm_gets_more_vcpus_only_where_its_host_can_run_them(look: Look) -> None:
+    busy = {**HEALTHY, (DB, "run_sum_pct"): 740}
+    assert codes(look(busy)) == {"undersized-vm"}
+    assert codes(look({**busy, (DB, "ready_sum_pct"): 60})) == {"cpu-ready"}
+    assert codes(look({**busy, (HOST, "usage_pct"): 93})) == {"host-cpu-saturated"}
+
+
 def test_steal_is_no_work_of_a_guest(look: Look) -> None:
     stolen: Table = {(GUEST, "guest_cpu_pct"): 95, (GUEST, "steal_pct"): 25}
     assert codes(look(stolen)) == {"cpu-ready"}
@@ -461,6 +468,11 @@ def test_more_vcpus_than_cores_is_seen_in_telemetry_too(look: Look) -> None:
     assert "more-vcpus-than-cores" not in codes(look({**HEALTHY, (DB, "vcpus"): 24, (DB, "run_sum_pct"): 1500}))
     finding = only(look({**HEALTHY, (DB, "vcpus"): 26, (DB, "run_sum_pct"): 1500}), "more-vcpus-than-cores")
     assert "26 vCPUs on the 24 cores of esx1" in finding.title
+    assert finding.advice.endswith("24 or fewer, an even number per node.")
+    single = {**HEALTHY, (HOST, "cores"): 1, (DB, "vcpus"): 2, (DB, "run_sum_pct"): 60}
+    finding = only(look(single), "more-vcpus-than-cores")
+    assert finding.title.endswith("has 2 vCPUs on the 1 core of esx1")
+    assert finding.advice == "Use at most one vCPU per physical core: 1."
 
 
 MONSTERS: dict[tuple[str, str], Value] = {

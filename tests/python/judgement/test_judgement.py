@@ -297,6 +297,32 @@ def test_a_shape_that_hurts_nobody_and_a_host_that_fails_are_no_causes():
     assert failed["causes"] == []
 
 
+MOVED = """
+name: moved
+run: {duration: 40 s, warmup: WARMUP, replications: 1}
+hosts:
+  h:
+    {count: 2, sockets: 1, cores_per_socket: 2, threads_per_core: 1, clock: 3 GHz, memory_per_node: 64 GiB,
+    hypervisor: linux-6.12}
+vms:
+  a: {count: 4, vcpus: 1, memory: 1 GiB, host: h-1, workload: hog}
+workloads:
+  hog: {arrivals: {closed: {population: 2}}, cpu: {mean: 100 ms, cv: 0}}
+events:
+- {at: 30 s, migrate: a-1, to: h-2}
+"""
+
+
+@pytest.mark.parametrize(("warmup", "moved"), [("20 s", True), ("50 s", False)])
+def test_a_vm_that_moved_is_not_judged_by_its_last_host(warmup, moved):
+    document = hypertwin.simulate(MOVED.replace("WARMUP", warmup), cache="off").to_dict()
+    told = {cause["name"]: cause["advice"] for cause in document["causes"]}
+    assert ("a-1" in told) is moved
+    if moved:
+        assert told["a-1"].startswith("It came from h-1 during the run, and can have waited there.")
+        assert "h-1" in told
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_terminal_json_frames_and_page_say_the_same(path):
     """One judgement, read by every view: each of them is asked, none may judge by itself."""

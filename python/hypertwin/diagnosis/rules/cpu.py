@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from hypertwin.diagnosis.case import FAR_FROM_BUSY_PCT, Case
 from hypertwin.diagnosis.evidence import Stat
 from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
-from hypertwin.diagnosis.rules import hosts
 from hypertwin.diagnosis.rules.shared import (
     BUSY_BY,
     COSTOP,
     ESXTOP_STATISTICS,
     ESXTOP_THRESHOLDS,
+    HOST_CPU,
     LARGE_DATABASES,
     LIMITED,
     METRICS_IN_VMWARE,
     READY,
     VCPUS,
     guest_cpu,
+    has_cpu_left,
     vcpus_unless,
 )
 from hypertwin.diagnosis.subjects import Host, Subject, Vm
@@ -38,7 +39,7 @@ LATENCY = "cpu_latency_pct"
 
 STEAL = Band.of("ready_pct", "steal_pct", what="steal in a guest", own=OWN)
 OF_LIMIT = Band("cpu_limit", "%", "CPU used by a VM, of its limit", warning=95, own=OWN)
-USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=hosts.CPU.critical, own=OWN)
+USAGE = Band("usage_pct", "%", "CPU usage of a host", warning=HOST_CPU.critical, own=OWN)
 GUEST = Band("guest_cpu_pct", "%", "CPU of the largest VM as its guest sees it", warning=85, below=True, own=OWN)
 
 READY_CONVERSION = Reference(
@@ -63,11 +64,11 @@ USAGE_COUNTER = Reference(
     says=(
         "vCPUs are ready to run but get no CPU, because the host has more to run than cores. If its CPU usage is at "
         f"most {FAR_FROM_BUSY_PCT}%, and it has a core for each vCPU, the finding names other causes, such as a CPU "
-        "limit. The limits are per vCPU, not summed. Limited time is not counted, because it belongs to `cpu-limit`. A "
-        "KVM guest sees its ready time as steal. ESXi guests always show 0 steal. No limit of steal is published, so "
-        "the limits of ready apply. 2.5% is half of the published healthy limit. If a single vCPU waits more than the "
-        f"critical limit and {FAR} times the mean of its VM, the VM gets a warning even if its mean is within or near "
-        "the limits."
+        "limit. The same holds for a VM bound to CPUs or NUMA nodes if its host is not full. The limits are per vCPU, "
+        "not summed. Limited time is not counted, because it belongs to `cpu-limit`. A KVM guest sees its ready time "
+        "as steal. ESXi guests always show 0 steal. No limit of steal is published, so the limits of ready apply. 2.5% "
+        "is half of the published healthy limit. If a single vCPU waits more than the critical limit and "
+        f"{FAR} times the mean of its VM, the VM gets a warning even if its mean is within or near the limits."
     ),
     bands=(READY, STEAL),
     references=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
@@ -95,7 +96,7 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             told = told.partition(" (")[0]
         on = f" on {vm.host_name}" if vm.host_name else ""
         alone = f"vCPU {lone.number} alone: ready {ready.of_one(lone.high, interval)}" if lone else ""
-        cause, free = _cause(case, vm), case.has_free_cores(vm)
+        cause, free = _cause(case, vm), has_cpu_left(case, vm)
         who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} are ready to run"
         costop, latency = case.per_vcpu(vm, COSTOP.metric), case.evidence.stat(vm.entity, LATENCY)
         held = f" CPU latency (%LAT_C) is {ready.percent(latency.high)}, {latency.said(SUSTAINED)}." if latency else ""
@@ -148,7 +149,13 @@ def _cause(case: Case, vm: Vm) -> _Cause:
     """Return the cause of the ready time of a VM, as far as its host and its settings show it."""
     usage = case.evidence.stat(vm.host.entity, USAGE.metric) if vm.host else None
     limit = _of_limit(case, vm)
-    if usage is None or not case.has_free_cores(vm):
+    if vm.came_from is not None:
+        return _Cause(
+            f"{limit} It came from {vm.came_from} during the run, and can have waited there.",
+            f"It came from {vm.came_from} during the run, and can have waited there. Measure only the time after the "
+            "move (`run.warmup`).",
+        )
+    if usage is None or not has_cpu_left(case, vm):
         return _Cause(
             limit,
             "Take load off the host: move a VM to a host with free cores, or remove unused vCPUs. More vCPUs make it "
@@ -157,10 +164,11 @@ def _cause(case: Case, vm: Vm) -> _Cause:
     idle = f" Its CPU usage is {ready.percent(usage.often)}, so a lack of CPUs is not the cause."
     if limit:
         return _Cause(idle + limit, f"{_NO_LIMIT} A move of VMs does not help.")
-    if vm.facts is not None and vm.facts.has_affinity:
+    if vm.binding:
         return _Cause(
-            f"{idle} Its CPU affinity keeps it on some CPUs, which others can use too.",
-            "Remove the affinity, or check what else runs on these CPUs. A move of other VMs does not help.",
+            f"{idle} Its {vm.binding} keeps its vCPUs on some CPUs, which are too few or shared.",
+            f"Widen or remove its {vm.binding}, or check what else runs on these CPUs. A move of VMs that do not run "
+            "there does not help.",
         )
     return _Cause(
         f"{idle} The cause is unknown.",

@@ -8,14 +8,13 @@ from typing import NamedTuple
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.evidence import Stat
 from hypertwin.diagnosis.rule import OWN, Band, Finding, Measure, Need, Reference, rule
-from hypertwin.diagnosis.rules.shared import ESXTOP_STATISTICS, VCENTER_ALARMS
+from hypertwin.diagnosis.rules.shared import ESXTOP_STATISTICS, HOST_CPU, VCENTER_ALARMS
 from hypertwin.diagnosis.subjects import Host
 from hypertwin.diagnosis.words import OFTEN, size
 from hypertwin.documents.diagnosis import SEVERITIES, Severity
 from hypertwin.metrics import ready
 from hypertwin.metrics.words import count
 
-CPU = Band.of("usage_pct", "usage_pct")
 MEMORY = Band("memory_used_bytes", "%", "memory used of a host", warning=90, critical=95, own=frozenset({"critical"}))
 STATE = Band(
     "memory_state", "", "memory state of an ESXi host: 0 high, 1 soft, 2 hard, 3 low", warning=1, critical=2, own=OWN
@@ -41,21 +40,21 @@ USAGE_ALARM = Reference(
         "hyper-threading count as cycles, so more than 100% is possible. Telemetry counts if 20% of its samples are "
         "beyond the limit, an export as a single sample."
     ),
-    bands=(CPU,),
+    bands=(HOST_CPU,),
     references=(BEST_PRACTICES, USAGE_ALARM),
-    needs=(Need("CPU usage of hosts (PCPU USED, cpu.usage, vHost CPU usage)", (("host", CPU.metric),)),),
+    needs=(Need("CPU usage of hosts (PCPU USED, cpu.usage, vHost CPU usage)", (("host", HOST_CPU.metric),)),),
 )
 def host_cpu_saturated(case: Case) -> Iterator[Finding]:
     """Find hosts without free CPU."""
     for host in case.hosts:
-        usage = case.evidence.stat(host.entity, CPU.metric)
-        severity = CPU.severity(usage.often) if usage else None
+        usage = case.evidence.stat(host.entity, HOST_CPU.metric)
+        severity = HOST_CPU.severity(usage.often) if usage else None
         if not usage or severity is None:
             continue
         others = [
             stat.mean
             for each in (host.cluster.hosts if host.cluster else ())
-            if each is not host and (stat := case.evidence.stat(each.entity, CPU.metric))
+            if each is not host and (stat := case.evidence.stat(each.entity, HOST_CPU.metric))
         ]
         load = case.evidence.stat(host.entity, LOAD)
         wanted = (
@@ -80,7 +79,7 @@ def host_cpu_saturated(case: Case) -> Iterator[Finding]:
             ),
             advice="Move VMs to hosts of the cluster with free CPU, or add a host.",
             evidence=[
-                CPU.measure(
+                HOST_CPU.measure(
                     f"CPU used of {host.name}, {usage.said(OFTEN)}", usage.often, host.entity, samples=usage.count
                 ),
                 *([Measure(LOAD, f"load average of {host.name}", load.often, "", entity=host.entity)] if load else []),

@@ -11,6 +11,7 @@ from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.rule import Band, Finding, Measure, Reference, rule
 from hypertwin.diagnosis.rules.shared import BY_CLUSTER, HOST_CORES, LARGE_DATABASES, RIGHTSIZING, VCPUS
 from hypertwin.diagnosis.subjects import Vm
+from hypertwin.naming import counted
 
 VCPUS_PER_CORE = Band("vcpus", "", "vCPUs of a VM per core of its host", warning=1)
 WIDE = Band("vcpus", "", "vCPUs of a VM per core of a NUMA node", warning=1)
@@ -134,18 +135,19 @@ def more_vcpus_than_cores(case: Case) -> Iterator[Finding]:
         cores = vm.host.cores if vm.host else None
         if not cores or not vm.vcpus or VCPUS_PER_CORE.severity(vm.vcpus / cores) is None:
             continue
-        what = f"vCPUs of {vm.name} per core of {vm.host_name}"
+        what, physical = f"vCPUs of {vm.name} per core of {vm.host_name}", counted(cores, "core")
         yield more_vcpus_than_cores.about(
             vm.subject,
             severity="warning",
-            title=f"{vm.name} has {vm.vcpus} vCPUs on the {cores} cores of {vm.host_name}",
-            figure=f"{vm.vcpus} vCPUs on {cores} cores",
+            title=f"{vm.name} has {vm.vcpus} vCPUs on the {physical} of {vm.host_name}",
+            figure=f"{vm.vcpus} vCPUs on {physical}",
             text=(
-                f"{vm.name} counts hyper-threads as cores: {vm.vcpus} vCPUs for {cores} cores. Busy vCPUs share "
+                f"{vm.name} counts hyper-threads as cores: {vm.vcpus} vCPUs for {physical}. Busy vCPUs share "
                 "cores, each at about 60% of its speed. No core remains for the hypervisor, and co-stop follows. The "
                 "guest shows less CPU use and is not faster."
             ),
-            advice=f"Use at most one vCPU per physical core: {cores} or fewer, an even number per node.",
+            advice="Use at most one vCPU per physical core: "
+            + (f"{cores} or fewer, an even number per node." if cores > 1 else "1."),
             evidence=[VCPUS_PER_CORE.measure(what, round(vm.vcpus / cores, 3))],
         )
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 from hypertwin.diagnosis.case import Case
 from hypertwin.diagnosis.rule import CONFIGURATION, Band, Measure, Need, Reference
 from hypertwin.diagnosis.snapshot import OF_CPU
-from hypertwin.diagnosis.subjects import Busy, Vm
+from hypertwin.diagnosis.subjects import Busy, Host, Vm
 from hypertwin.diagnosis.words import MIB
 
 READY = Band.of("ready_pct", "ready_sum_pct")
 COSTOP = Band.of("costop_pct", "costop_sum_pct")
 LIMITED = Band.of("limited_pct", "limited_sum_pct")
+HOST_CPU = Band.of("usage_pct", "usage_pct")
 
 BALLOON = Band("ballooned_bytes", "B", "ballooned memory", warning=MIB)
 SWAPPED = Band("swapped_bytes", "B", "memory swapped out by the hypervisor", warning=MIB)
@@ -36,6 +37,20 @@ def contended(case: Case, vm: Vm) -> bool:
     """True if a VM has more ready or co-stop than is healthy."""
     found = ((READY, case.waiting(vm)), (COSTOP, case.per_vcpu(vm, COSTOP.metric)))
     return any(stat is not None and band.severity(stat.high) is not None for band, stat in found)
+
+
+def is_full(case: Case, host: Host | None) -> bool:
+    """True if a host has no CPU left, as far as its usage was measured."""
+    usage = case.evidence.stat(host.entity, HOST_CPU.metric) if host else None
+    return usage is not None and HOST_CPU.severity(usage.often) is not None
+
+
+def has_cpu_left(case: Case, vm: Vm) -> bool:
+    """True if the host of a VM has CPU left that would end its wait: free cores, or CPUs outside its binding."""
+    if vm.came_from is not None:
+        return False
+    measured = vm.host is not None and case.evidence.stat(vm.host.entity, HOST_CPU.metric) is not None
+    return case.has_free_cores(vm) or (vm.binding is not None and measured and not is_full(case, vm.host))
 
 
 def guest_cpu(busy: Busy, band: Band, name: str, value: float, word: str) -> Measure:

@@ -15,6 +15,7 @@ from hypertwin.diagnosis.rules.shared import (
     VCPUS,
     contended,
     guest_cpu,
+    is_full,
     vcpus_unless,
 )
 from hypertwin.diagnosis.subjects import Busy, Subject
@@ -100,7 +101,8 @@ def oversized_vm(case: Case) -> Iterator[Finding]:
     title="A VM uses up its vCPUs or its memory",
     says=(
         "The guest is busy nearly all the time and the host lets it run, so it is short of vCPUs. There is no finding "
-        "if the host or a limit makes it wait: steal does not count as busy. A guest that swaps is short of memory. "
+        "if the host or a limit makes it wait, or if the host has no CPU left: more vCPUs then make it worse. Steal "
+        "does not count as busy. A guest that swaps is short of memory. "
         "The published rule is more than 80% or even 90% on average. This rule needs 20% of the samples above 90%."
     ),
     bands=(UNDER, GUEST_SWAP),
@@ -118,8 +120,9 @@ def undersized_vm(case: Case) -> Iterator[Finding]:
         limited = case.per_vcpu(vm, LIMITED.metric)
         run = case.per_vcpu(vm, "run_sum_pct") or case.working(vm.guest)
         held = limited is not None and LIMITED.severity(limited.high)
-        # a guest that only waits for its host is not too small
-        if not held and (run is None or run.often >= 100 * PEAK):
+        # a guest that waits for its host is not too small, and a full host cannot run more vCPUs
+        short = contended(case, vm) or is_full(case, vm.host) or (run is not None and run.often < 100 * PEAK)
+        if not held and not short:
             yield _too_small(case, vm.subject, vm.guest, busy, vm.vcpus)
     for path in case.guests:
         stat, steal = case.working(path), case.evidence.stat(path, "steal_pct")
