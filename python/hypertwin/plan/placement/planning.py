@@ -238,7 +238,7 @@ def plan_place(scenario: Given, options: Place) -> Planned:
     if everything:
         return _planned("place", asked, solve, new)
     eased = _eased(asked.problem)
-    notes = evacuate.already_wrong(asked.problem, eased)
+    notes = evacuate.already_wrong(asked.problem, None)
     unsafe = Restarts(eased).first_unsafe(eased.at, asked.positions)
     if unsafe is not None and unsafe.proven:
         failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
