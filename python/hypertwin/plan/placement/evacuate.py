@@ -1,7 +1,7 @@
 """Maintenance mode for one host, or rolling maintenance of a cluster with the way back.
 
 All VMs leave the host with the fewest moves. The other hosts keep their limits and rules, but existing violations are
-allowed: a host above its limits can keep its load. VMs of other hosts that violate a must rule may stay, but a moved VM
+allowed: a host above its limits can keep its load. VMs of other hosts that violate a must rule may stay. A moved VM
 satisfies each must rule. A should rule is dropped if no VM could leave otherwise. The report says whether the other
 hosts tolerate a failure during the maintenance. A plan does not require this tolerance.
 
@@ -260,8 +260,8 @@ def _emptied(problem: Problem, host: int, *, only: Sequence[int] | None = None) 
 def _fewest(problem: Problem, broken: Sequence[Rule]) -> tuple[Found, Problem]:
     """Return the fewest moves after which each moved VM satisfies the must rules, with the problem that was solved.
 
-    `broken` are the must rules that VMs violate now. The first search ignores them. If a search moves a VM into a
-    violation, two searches replace it: in one, these VMs satisfy the rule, and in the other, they stay.
+    `broken` are the must rules that VMs violate now. The first search ignores them. A search that moves a VM into a
+    violation is replaced by two. In one, these VMs satisfy the rule. In the other, they stay.
     """
     first = fewest_moves(problem, ())
     wrong = _first_moved_into(broken, problem.at, first.place)
