@@ -233,8 +233,8 @@ def _document(place: Folder, plan: Plan, *, propose: bool = False) -> documents.
         "steps": steps,
         "missing": [] if is_imported else judged.missing(plan, {name: len(each) for name, each in runs.items()}),
         "scores": judged.scores(steps),
-        "knee_measured": judged.knee(judged.loads(steps, "measured")),
-        "knee_predicted": judged.knee(judged.loads(steps, "predicted")),
+        "knee_measured": judged.knee(judged.loads(steps, "measured", plan.load.factors)),
+        "knee_predicted": judged.knee(judged.loads(steps, "predicted", plan.load.factors)),
         "proposals": [],
         "notes": [],
     }

@@ -32,6 +32,8 @@ MAX_SPREAD_PCT = 25.0
 """Spread of repeats above which a figure has no verdict."""
 NO_VERDICT = "none, repeats differ"
 """Promise of a figure whose repeats differ too much."""
+AMOUNTS = ("threads", "depth", "disks", "jobs", "rate")
+"""Keys of steps for the amount of load. Other keys are for its kind."""
 KNEE = 0.5
 """Share of the expected gain in throughput below which a step is beyond the knee."""
 
@@ -197,18 +199,18 @@ def knee(steps: Sequence[Load]) -> str | None:
     return None
 
 
-def loads(steps: Sequence[documents.Step], of: str) -> list[Load]:
+def loads(steps: Sequence[documents.Step], of: str, factors: Sequence[str]) -> list[Load]:
     """Return the load of each step for `knee`. `of` is `measured` or `predicted`.
 
-    A predicted rate is met if it can be, by its interval: open loads vary by chance.
+    `factors` are keys of steps whose product is the number of requests under way in a VM. Steps are of one kind if they
+    only differ in the amount of load. A predicted rate is met if it can be, by its interval: open loads vary by chance.
     """
     found: list[Load] = []
     for each in steps:
         values, vms = each["values"], each["vms"]
         asked = _asked(vms, values, each["set"]) if "rate" in values else None
-        keys = ("threads", "depth", "jobs")
-        amount = math.prod([float(vms), *(float(values[key]) for key in keys if key in values)])
-        kind = tuple(sorted((key, value) for key, value in values.items() if key in ("block", "read_pct", "rw")))
+        amount = math.prod([float(vms), *(float(values[key]) for key in factors if key in values)])
+        kind = tuple(sorted((key, value) for key, value in values.items() if key not in AMOUNTS))
         figure = next((figure for figure in each["figures"] if figure["kind"] == "throughput"), None)
         done = None if figure is None else figure[of]  # type: ignore[literal-required]
         if figure is None or done is None:

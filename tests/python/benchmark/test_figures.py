@@ -12,7 +12,9 @@ import pytest
 
 from hypertwin.benchmark import answer, checks, counters, fitted, judged, limits, measured
 from hypertwin.benchmark.load import Figures, Load
+from hypertwin.benchmark.load.fio import Fio
 from hypertwin.benchmark.load.generator import percentiles
+from hypertwin.benchmark.load.imported import Imported
 from hypertwin.benchmark.step import Step
 from hypertwin.benchmark.target import Target
 from hypertwin.calibration.calibrate import Fitted
@@ -209,6 +211,32 @@ def test_the_knee_is_the_first_step_with_less_than_half_of_the_expected_gain():
     assert knee() is None
 
 
+@pytest.mark.parametrize(
+    ("load", "steps", "expected"),
+    [
+        (Imported, [({"depth": 4}, 10), ({"depth": 8, "jobs": 2}, 20), ({"depth": 16, "jobs": 4}, 40)], None),
+        (Imported, [({"depth": 4, "jobs": 4}, 10), ({"depth": 8, "jobs": 2}, 11)], "1"),
+        (Fio, [({"depth": 4}, 10), ({"depth": 4, "jobs": 2}, 20), ({"depth": 4, "jobs": 4}, 21)], "2"),
+        (Imported, [({"depth": 8, "random_pct": 0}, 10), ({"depth": 16, "random_pct": 100}, 9)], None),
+        (Imported, [({"depth": 8, "sync_pct": 0}, 10), ({"depth": 16, "sync_pct": 100}, 9)], None),
+        (Imported, [({"depth": 8, "size": "1 GiB"}, 10), ({"depth": 16, "size": "1 TiB"}, 9)], None),
+        (Imported, [({"depth": 8, "disks": 1}, 10), ({"depth": 8, "disks": 4}, 11)], "1"),
+    ],
+)
+def test_steps_are_compared_if_only_the_amount_of_load_differs(load: Any, steps: Any, expected: str | None):
+    made: Any = [
+        {
+            "title": str(each),
+            "vms": 1,
+            "values": values,
+            "set": {},
+            "figures": [{"kind": "throughput", "measured": iops}],
+        }
+        for each, (values, iops) in enumerate(steps)
+    ]
+    assert judged.knee(judged.loads(made, "measured", load.factors)) == expected
+
+
 def paced(title: str, rate: int, measured: float, predicted: float, ci95: float | None = None) -> Any:
     figure = {"kind": "throughput", "measured": measured, "predicted": predicted, "ci95": ci95}
     settings = {"workloads.oltp.arrivals.open.rate": f"{rate} /s"}
@@ -217,10 +245,10 @@ def paced(title: str, rate: int, measured: float, predicted: float, ci95: float 
 
 def test_the_knee_of_paced_steps_is_the_first_whose_rate_is_not_met_beyond_chance():
     steps = [paced("high", 2000, 2234, 3890), paced("low", 200, 400, 380, 9), paced("mid", 400, 770, 790)]
-    assert judged.knee(judged.loads(steps, "measured")) == "mid"
-    assert judged.knee(judged.loads(steps, "predicted")) is None
+    assert judged.knee(judged.loads(steps, "measured", Load.factors)) == "mid"
+    assert judged.knee(judged.loads(steps, "predicted", Load.factors)) is None
     steps[1]["figures"][0]["ci95"] = 7
-    assert judged.knee(judged.loads(steps, "predicted")) == "low"
+    assert judged.knee(judged.loads(steps, "predicted", Load.factors)) == "low"
 
 
 def test_the_load_of_a_step_is_its_rate_or_its_requests_under_way():
@@ -230,12 +258,12 @@ def test_the_load_of_a_step_is_its_rate_or_its_requests_under_way():
 
     of_vm = {"workloads.fio.arrivals.io.rate": "50 /s"}
     steps = [step(2, threads=8), step(2, of_vm, jobs=2, rate=25), step(3, depth=4, jobs=2, block="4k")]
-    assert judged.loads(steps, "measured") == [
+    assert judged.loads(steps, "measured", Load.factors) == [
         ("s", (), 16, 7, None),
         ("s", (), 100, 7, False),
         ("s", (("block", "4k"),), 24, 7, None),
     ]
-    assert judged.loads(steps, "predicted") == []
+    assert judged.loads(steps, "predicted", Load.factors) == []
 
 
 def test_two_starts_far_apart_disturb_a_run():

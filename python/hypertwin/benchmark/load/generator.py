@@ -66,6 +66,8 @@ class Load(ABC):
     kind: ClassVar[str]
     step_keys: ClassVar[tuple[str, ...]]
     """Keys of a step besides `vms`."""
+    factors: ClassVar[tuple[str, ...]] = ("threads", "depth", "jobs")
+    """Keys of a step whose product is the number of requests under way in each VM."""
     keys: ClassVar[tuple[str, ...]]
     """Keys of `load` in a plan, without `kind`."""
     own: ClassVar[tuple[str, ...]] = ()

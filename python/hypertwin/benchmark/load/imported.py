@@ -31,6 +31,7 @@ class Imported(Load):
 
     kind: ClassVar[str] = "imported"
     step_keys: ClassVar[tuple[str, ...]] = ("threads", "rate", "depth", "disks", "jobs", *SIZES, *PERCENTAGES)
+    factors: ClassVar[tuple[str, ...]] = ("threads", "depth", "disks")  # depth is that of all jobs, on each disk
     keys: ClassVar[tuple[str, ...]] = ("tool",)
 
     def __init__(self, entry: Mapping[str, Any], fields: Fields, path: str) -> None:

@@ -101,7 +101,11 @@ def limiting(state: State) -> list[Limited]:
 
 
 def vms_remaining(state: State) -> documents.VmsLeft | None:
-    """Return the VMs remaining without the spare hosts, or None if no host is left, or if no VM size is known."""
+    """Return the VMs remaining without the spare hosts, or None if no host is left, or if no VM size is known.
+
+    VMs only go to hosts where some VM of the cluster can run. The spare hosts are of these.
+    """
+    state = state.for_vms
     vm = NewVm.of(state)
     if state.spare is None or vm is None:
         return None

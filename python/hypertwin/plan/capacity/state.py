@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -67,6 +67,19 @@ class State:
     def guests(self) -> list[Vm]:
         """VMs that can run on any host."""
         return [vm for vm in self.vms if not vm.storage_appliance]
+
+    @cached_property
+    def for_vms(self) -> State:
+        """State with only the hosts where some VM can run, by its size, its hypervisor and the deployment of its pools.
+
+        Hosts for storage alone, or outside the pools of all VMs, are left out. Without VMs, all hosts count.
+        """
+        guests = self.guests
+        groups = {group for vm in guests for group in vm.host_groups}
+        used = {vm.host for vm in guests}
+        hosts = [host for host in self.hosts if not guests or host.group in groups or host.name in used]
+        kept = {host.name for host in hosts}
+        return replace(self, hosts=hosts, vms=[vm for vm in self.vms if vm.host in kept])
 
     @property
     def restarting(self) -> list[Vm]:

@@ -1,9 +1,9 @@
 """Maintenance mode for one host, or rolling maintenance of a cluster with the way back.
 
 All VMs leave the host with the fewest moves. The other hosts keep their limits and rules, but existing violations are
-allowed: a host above its limits can keep its load. Rules already broken by VMs of other hosts are ignored. A should
-rule is dropped if no VM could leave otherwise. The report says whether the other hosts tolerate a failure during the
-maintenance. A plan does not require this tolerance.
+allowed: a host above its limits can keep its load. VMs of other hosts that violate a must rule may stay. A moved VM
+satisfies each must rule. A should rule is dropped if no VM could leave otherwise. The report says whether the other
+hosts tolerate a failure during the maintenance. A plan does not require this tolerance.
 
 Rolling maintenance starts with the least loaded host. With a way back, each VM returns, so the final placement equals
 the current one. The order of hosts then does not change the number of moves. Without a way back, VMs go to hosts that
@@ -12,8 +12,10 @@ were evacuated before, as far as they fit, so most VMs move once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import combinations
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from hypertwin.plan.placement.balance import fewest_moves
 from hypertwin.plan.placement.found import Found
 from hypertwin.plan.placement.lacking import above_limits
 from hypertwin.plan.placement.migrations import Migrations
-from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, holds
+from hypertwin.plan.placement.problem import NOWHERE, Bools, Ints, Problem, Rule, holds
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.plan.placement.steps import Order, order
 from hypertwin.plan.placement.survive import survive
@@ -32,6 +34,9 @@ from hypertwin.plan.placement.units import Units
 
 Failures = Sequence[tuple[str, tuple[int, ...]]]
 """Names of failures, with the positions of the failed hosts."""
+
+MAX_SEARCHES = 40
+"""Maximum number of searches for an evacuation that moves no VM into a violation."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def evacuate(problem: Problem, migrations: Migrations, host: int, failures: Fail
     name = problem.hosts[host].name
     made_empty = _emptied(problem, host)
     found, stays, eased = made_empty.found, made_empty.stays, made_empty.problem
-    notes = [*already_wrong(problem, eased, made_empty.given_up), *_appliances(migrations, name)]
+    notes = [*already_wrong(problem, found.place, made_empty.given_up), *_appliances(migrations, name)]
     notes += [_cannot_be_emptied(name, found, stays)] if stays else []
     notes += [_given_up(name, rule) for rule in made_empty.given_up]
     if found.place is None:
@@ -87,7 +92,7 @@ def rolling(problem: Problem, migrations: Migrations, failures: Failures = (), *
     """Evacuate each host in turn. With `back`, VMs return before the next evacuation."""
     place = problem.at.copy()
     total = _Total(problem)
-    total.notes += already_wrong(problem, problem)
+    total.notes += _already_full(problem)
     fresh: list[int] = []
     for host in _emptiest_first(problem):
         name = problem.hosts[host].name
@@ -229,24 +234,107 @@ def _emptied(problem: Problem, host: int, *, only: Sequence[int] | None = None) 
     leaves = (place == host) & ~fits[:, host]
     rooms = np.maximum(problem.rooms, problem.loads(place))
     rules = tuple(rule for rule in problem.rules if holds(rule, place) or _concerns(rule.vms, leaves, kept))
+    broken = [rule for rule in problem.rules if rule.mandatory and rule not in rules]
     failover = np.maximum(problem.failover, rooms)
     eased = replace(problem, fits=fits, rooms=rooms, failover=failover, rules=rules)
+
+    def done(found: Found, solved: Problem) -> _Emptied:
+        wrong = {rule.name for rule in problem.rules if not rule.mandatory and _moved_into(rule, place, found.place)}
+        return _Emptied(found, tuple(stuck), solved, tuple(sorted(wishes | wrong)))
+
     if only is not None:
         narrow = fits.copy()
         narrow[np.ix_(leaves, [each not in only for each in range(len(problem.hosts))])] = False
-        found = fewest_moves(replace(eased, fits=narrow), ())
+        found, solved = _fewest(replace(eased, fits=narrow), broken)
         if found.place is not None:
-            return _Emptied(found, tuple(stuck), eased, tuple(sorted(wishes)))
-    found = fewest_moves(eased, ())
-    if found.place is None:
-        more = {rule.name for rule in rules if not rule.mandatory}
-        freed_of_all = eased.without_rules(more)
-        again = fewest_moves(freed_of_all, ()) if more else found
+            return done(found, replace(solved, fits=fits))
+    found, solved = _fewest(eased, broken)
+    more = {rule.name for rule in rules if not rule.mandatory}
+    if found.place is None and more:
+        again, freed_of_all = _fewest(eased.without_rules(more), broken)
         if again.place is not None:
-            place = again.place
-            broken = {rule.name for rule in rules if not rule.mandatory and not holds(rule, place)}
-            return _Emptied(again, tuple(stuck), freed_of_all, tuple(sorted(wishes | broken)))
-    return _Emptied(found, tuple(stuck), eased, tuple(sorted(wishes)))
+            return done(again, freed_of_all)
+    return done(found, solved)
+
+
+def _fewest(problem: Problem, broken: Sequence[Rule]) -> tuple[Found, Problem]:
+    """Return the fewest moves after which each moved VM satisfies the must rules, with the problem that was solved.
+
+    `broken` are the must rules that VMs violate now. The first search ignores them. A search that moves a VM into a
+    violation is replaced by two. In one, these VMs satisfy the rule. In the other, they stay.
+    """
+    first = fewest_moves(problem, ())
+    wrong = _first_moved_into(broken, problem.at, first.place)
+    if wrong is None:
+        return first, problem
+    staying = {vm for rule in broken for vm in rule.vms if problem.fits[vm, problem.at[vm]]}
+    best: tuple[Found, Problem] | None = None
+    waits: list[tuple[float, int, Problem]] = []
+    unsure: list[float] = []
+    """Bounds of placements that no search has excluded."""
+    met = {wrong[0].name}
+    tried = _pinned(problem, staying)  # not a part of the division, but quick
+    found = fewest_moves(tried, ())
+    if found.place is not None and _first_moved_into(broken, problem.at, found.place) is None:
+        best = found, tried
+    for number, part in enumerate(_divided(problem, *wrong)):
+        heappush(waits, (first.bound or 0.0, number, part))
+    for number in range(2, 2 * MAX_SEARCHES, 2):
+        if not waits or (best is not None and (best[0].value or 0.0) <= waits[0][0]):
+            break
+        least, _, tried = heappop(waits)
+        found = fewest_moves(tried, ())
+        wrong = _first_moved_into(broken, problem.at, found.place)
+        if wrong is not None:
+            met.add(wrong[0].name)
+            for each, part in enumerate(_divided(tried, *wrong)):
+                heappush(waits, (max(least, found.bound or 0.0), number + each, part))
+        elif found.place is not None:
+            unsure.append(found.bound or 0.0)
+            if best is None or (found.value or 0.0) < (best[0].value or 0.0):
+                best = found, tried
+        elif not found.proven:
+            unsure.append(least)
+    unsure += [least for least, *_ in waits]
+    rules = tuple(f"rule {name}" for name in sorted(met))
+    if best is None:
+        return Found(None, "moves", None, None, proven=not unsure, binding_constraints=rules), problem
+    value = best[0].value or 0.0
+    bound = min([value, *unsure])
+    return replace(best[0], bound=bound, proven=value <= bound, binding_constraints=rules), best[1]
+
+
+def _divided(problem: Problem, rule: Rule, vms: tuple[int, ...]) -> list[Problem]:
+    """Return the problem with VMs that satisfy a rule. If they violate it now, also the problem in which they stay."""
+    kept = replace(problem, rules=(*problem.rules, replace(rule, vms=vms)))
+    stay = _pinned(problem, vms)
+    return [kept] if holds(replace(rule, vms=vms), problem.at) else [kept, stay]
+
+
+def _pinned(problem: Problem, vms: Iterable[int]) -> Problem:
+    """Return the problem with VMs that only fit on their current hosts."""
+    fits = problem.fits.copy()
+    for vm in vms:
+        fits[vm, np.arange(len(problem.hosts)) != problem.at[vm]] = False
+    return replace(problem, fits=fits)
+
+
+def _first_moved_into(rules: Iterable[Rule], at: Ints, place: Ints | None) -> tuple[Rule, tuple[int, ...]] | None:
+    """Return the first rule that a moved VM violates, and the VMs concerned."""
+    return next(((rule, vms) for rule in rules if (vms := _moved_into(rule, at, place))), None)
+
+
+def _moved_into(rule: Rule, at: Ints, place: Ints | None) -> tuple[int, ...]:
+    """Return a moved VM that violates a rule, with the VMs of the rule that it violates it with, if any."""
+    if place is None or holds(rule, place):
+        return ()
+    moved = {vm for vm in rule.vms if place[vm] != at[vm]}
+    if rule.kind == "keep-together":
+        return rule.vms if moved else ()
+    if rule.kind == "keep-apart":
+        pairs = (pair for pair in combinations(rule.vms, 2) if place[pair[0]] == place[pair[1]])
+        return next((pair for pair in pairs if moved.intersection(pair)), ())
+    return next(((vm,) for vm in rule.vms if vm in moved and not holds(replace(rule, vms=(vm,)), place)), ())
 
 
 def _concerns(vms: Sequence[int], leaves: Bools, kept: set[int]) -> bool:
@@ -287,17 +375,16 @@ def _given_up(host: str, rule: str) -> str:
     return f"Should rule {rule} is violated while {host} is empty."
 
 
-def already_wrong(problem: Problem, eased: Problem, given_up: Sequence[str] = ()) -> list[str]:
-    """Return the existing violations that a plan leaves: hosts above their limits, and rules missing from `eased`."""
+def already_wrong(problem: Problem, place: Ints | None, given_up: Sequence[str] = ()) -> list[str]:
+    """Return the existing violations that a placement leaves: hosts above their limits, and violated rules."""
+    after = problem.at if place is None else place
+    broken = [rule.name for rule in problem.rules if rule.name not in given_up and not holds(rule, after)]
+    return _already_full(problem) + ([f"Already violated by VMs that stay: {', '.join(broken)}."] if broken else [])
+
+
+def _already_full(problem: Problem) -> list[str]:
     full = above_limits(problem, problem.at)
-    notes = []
-    if full:
-        notes.append(f"Already above its limits: {some(full)} (see plan balance).")
-    kept = {rule.name for rule in eased.rules}
-    broken = [rule.name for rule in problem.rules if rule.name not in kept and rule.name not in given_up]
-    if broken:
-        notes.append(f"Already violated by VMs that stay: {', '.join(broken)}.")
-    return notes
+    return [f"Already above its limits: {some(full)} (see plan balance)."] if full else []
 
 
 def _appliances(migrations: Migrations, host: str) -> list[str]:

@@ -328,8 +328,8 @@ class Places:
                 both = np.concatenate([now, also])[some]
                 if len(both):
                     programme.row(both, values[some] / self.scale[each], -np.inf, limit)
-        for rule in problem.rules:
-            if rule.kind != "keep-apart" or not rule.mandatory:
+        for rule in problem.rules_after_failure:
+            if rule.kind != "keep-apart":
                 continue
             for host in np.flatnonzero(left).tolist():
                 here, stay = self._there_then(after, rule.vms, host, column_of)

@@ -27,6 +27,9 @@ EVERY = ("rack", "racks", "site", "sites")
 TOO_FEW = "too few replicas, votes or metadata servers"
 """Reason why a pool stops writes, in words."""
 
+_RACK = "rack "
+"""Start of the name of each failure of a rack. Names of hosts have no spaces."""
+
 Failures = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of failures, with the positions of the failed hosts."""
 
@@ -65,15 +68,21 @@ def failures_of(scenario: Scenario, problem: Problem, many: int, domains: Sequen
 def nodes_of(scenario: Scenario, problem: Problem, name: str, failed: Sequence[int]) -> set[str]:
     """Return the names of all nodes that a failure removes: hosts of the cluster, and other nodes of a rack."""
     found = {problem.hosts[host].name for host in failed}
-    for pool in scenario.inventory.pools if name.startswith("rack ") else ():
+    for pool in scenario.inventory.pools if name.startswith(_RACK) else ():
         for number, nodes in enumerate(racks(scenario, pool), 1):
             if name == _rack(number, pool):
                 found |= set(nodes)
     return found
 
 
+def called(names: Iterable[str]) -> str:
+    """Return what the failures of these names are called: host failure, rack failure, or failure for both kinds."""
+    kinds = {name.startswith(_RACK) for name in names}
+    return "failure" if len(kinds) > 1 else "rack failure" if True in kinds else "host failure"
+
+
 def _rack(number: int, pool: Pool) -> str:
-    return f"rack {number} of {pool.name}"
+    return f"{_RACK}{number} of {pool.name}"
 
 
 def racks(scenario: Scenario, pool: Pool) -> list[list[str]]:

@@ -233,20 +233,21 @@ def plan_place(scenario: Given, options: Place) -> Planned:
             return place.fewest_hosts(made, asked.positions, tell=_tell(asked))
         if everything:
             return balance.most_level(made, asked.positions, from_nothing=True, tell=_tell(asked))
-        return place.beside(made, asked.positions, fewest=goal == "hosts", progress=_told(asked, "placing VMs"))
+        done = place.beside(made, asked.positions, fewest=goal == "hosts", progress=_told(asked, "placing VMs"))
+        return _with_peak(done, asked.problem)
 
     if everything:
         return _planned("place", asked, solve, new)
     eased = _eased(asked.problem)
-    notes = evacuate.already_wrong(asked.problem, eased)
-    unsafe = Restarts(eased).first_unsafe(eased.at, asked.positions)
+    notes = evacuate.already_wrong(asked.problem, None)
+    unsafe = Restarts(asked.problem).first_unsafe(asked.problem.at, asked.positions)
     if unsafe is not None and unsafe.proven:
         failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
         lost = ", ".join(eased.vms[vm].called for vm, _ in unsafe.cannot_restart[:1])
         why = f"already without new VMs, {lost} cannot restart if {failed} fails"
         notes.append("Run plan balance first, or place new VMs without failover (--failures 0).")
         found = Found(None, goal, None, None, proven=True, binding_constraints=(why,), partial=eased.at, placeable=0)
-        return _partly(replace(asked, problem=eased), found, new, notes, helps=False)
+        return _partly(asked, found, new, notes, helps=False)
     return _planned("place", replace(asked, problem=eased), solve, new, notes)
 
 
@@ -358,14 +359,30 @@ def _wrong_now(made: Problem) -> list[str]:
 
 
 def _eased(made: Problem) -> Problem:
-    """Return the problem with existing violations allowed: higher limits for hosts above them, no violated rules."""
+    """Return the problem with existing violations allowed: higher limits for hosts above them, no violated rules.
+
+    Violated must rules still hold for VMs that restart.
+    """
     loads = made.loads(made.at)
     return replace(
         made,
         rooms=np.maximum(made.rooms, loads),
         failover=np.maximum(made.failover, loads),
         rules=tuple(rule for rule in made.rules if holds(rule, made.at)),
+        violated=tuple(rule for rule in made.rules if rule.mandatory and not holds(rule, made.at)),
     )
+
+
+def _with_peak(found: Found, made: Problem) -> Found:
+    """Return a result with its peak load as a fraction of the real limits. Running VMs stay, so their peak is a bound.
+
+    The search gives hosts above their limits just the room that they use.
+    """
+    if found.place is None or found.objective != "min-peak":
+        return found
+    value, now = (float(made.fullness(at).max(initial=0.0)) for at in (found.place, made.at))
+    bound = max(found.bound or 0.0, now)
+    return replace(found, value=value, bound=min(bound, value), proven=value <= bound * balance.AS_GOOD)
 
 
 def _judged(best: Judged, tried: Sequence[Judged]) -> list[str]:

@@ -80,6 +80,8 @@ class Problem:
     restarts: Bools
     """True for each VM that restarts elsewhere if its host fails. Other VMs fail with the host."""
     rules: tuple[Rule, ...]
+    violated: tuple[Rule, ...] = ()
+    """Must rules that running VMs violate and need not satisfy before a failure. VMs that restart satisfy them."""
     own_cpu: float = 0.0
     """Mean CPU of hypervisors per CPU of VMs. The CPU of each VM includes that of its present host's hypervisor."""
     notes: tuple[str, ...] = ()
@@ -101,7 +103,12 @@ class Problem:
     @cached_property
     def allowed_after_failure(self) -> Bools:
         """True if a VM can be on a host after a failure, by fit and must rules, with one row per VM."""
-        return self.allowed_by((rule for rule in self.rules if rule.mandatory), after_failure=True)
+        return self.allowed_by(self.rules_after_failure, after_failure=True)
+
+    @property
+    def rules_after_failure(self) -> list[Rule]:
+        """Rules that VMs satisfy when they restart."""
+        return [*(rule for rule in self.rules if rule.mandatory), *self.violated]
 
     def allowed_by(self, rules: Iterable[Rule], *, after_failure: bool = False) -> Bools:
         """Return an array that is true if a VM can be on a host, by fit and some rules about hosts, one row per VM."""
@@ -120,7 +127,10 @@ class Problem:
     def without_rules(self, names: Iterable[str]) -> Problem:
         """Return the problem without rules of these names."""
         gone = set(names)
-        return replace(self, rules=tuple(rule for rule in self.rules if rule.name not in gone))
+        rules, violated = (
+            tuple(rule for rule in some if rule.name not in gone) for some in (self.rules, self.violated)
+        )
+        return replace(self, rules=rules, violated=violated)
 
     def without_wishes(self) -> Problem:
         """Return the problem with must rules only. A planner drops should rules if no placement satisfies them."""
@@ -137,7 +147,11 @@ class Problem:
         kept = np.ones(len(self.vms), bool)
         kept[list(gone)] = False
         number = np.cumsum(kept) - 1
-        rules = (replace(rule, vms=tuple(int(number[vm]) for vm in rule.vms if kept[vm])) for rule in self.rules)
+
+        def left(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+            found = (replace(rule, vms=tuple(int(number[vm]) for vm in rule.vms if kept[vm])) for rule in rules)
+            return tuple(rule for rule in found if rule.vms)
+
         return replace(
             self,
             vms=tuple(vm for vm, stays in zip(self.vms, kept.tolist(), strict=True) if stays),
@@ -145,7 +159,8 @@ class Problem:
             fits=self.fits[kept],
             at=self.at[kept],
             restarts=self.restarts[kept],
-            rules=tuple(rule for rule in rules if rule.vms),
+            rules=left(self.rules),
+            violated=left(self.violated),
         )
 
     def loads(self, place: Ints) -> Floats:

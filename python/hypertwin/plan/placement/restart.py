@@ -53,9 +53,10 @@ class Restarts:
     def __init__(self, problem: Problem) -> None:
         """Use the limits after a failure and the must rules of a problem."""
         self.problem = problem
-        self.must = Ruled(problem, [rule for rule in problem.rules if rule.mandatory])
+        self.must = Ruled(problem, problem.rules_after_failure)
         """Rules that must hold after a failure."""
-        self._all = Ruled(problem, problem.rules) if any(not rule.mandatory for rule in problem.rules) else None
+        wishes = [rule for rule in problem.rules if not rule.mandatory]
+        self._all = Ruled(problem, [*self.must.rules, *wishes]) if wishes else None
         rooms = problem.failover
         parts = problem.sizes / np.maximum(rooms.max(axis=0, initial=0.0), 1e-300)
         self._by_size = _ranks(-parts.max(axis=1, initial=0.0), -parts.sum(axis=1))

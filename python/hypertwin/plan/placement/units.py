@@ -19,7 +19,7 @@ class Units:
     def __init__(self, problem: Problem, *, after_failure: bool = False) -> None:
         """Build units of all VMs of a problem."""
         self.problem = problem
-        rules = [rule for rule in problem.rules if rule.mandatory or not after_failure]
+        rules = problem.rules_after_failure if after_failure else problem.rules
         together = [rule.vms for rule in rules if rule.kind == "keep-together"]
         if after_failure:
             together = [tuple(vm for vm in vms if problem.restarts[vm]) for vms in together]

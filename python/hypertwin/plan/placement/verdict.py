@@ -26,6 +26,7 @@ from hypertwin.plan.placement.failures import (
     MOST_FAILURES,
     TOO_FEW,
     Failures,
+    called,
     domains_lost,
     failures_of,
     kept,
@@ -298,7 +299,7 @@ def _text(
         return f"{name} has one host: no failover."
     lost = {key: each for key, each in found.items() if each["survives"] is False}
     open_ = {key: each for key, each in found.items() if each["survives"] is None}
-    total = count(len(found), "host failure")
+    failure = called(found)
     all_reasons = [reason for each in found.values() for reason in each["reasons"]]
     full = "".join(f" {text}." for text in sorted({each["text"] for each in all_reasons if each["code"] == "no-space"}))
     if lost:
@@ -306,9 +307,9 @@ def _text(
         why = next(each for each in lost[worst]["reasons"] if each["code"] in NOT_SURVIVED)["text"]
         fails = "fail" if " + " in worst else "fails"
         survived = len(found) - len(lost) - len(open_)
-        first = f"{name} survives {survived} of {total}. If {worst} {fails}"
+        first = f"{name} survives {survived} of {count(len(found), failure)}. If {worst} {fails}"
         if not survived:
-            first = f"{name} cannot tolerate a host failure: if {worst} {fails}"
+            first = f"{name} cannot tolerate a {failure}: if {worst} {fails}"
         codes = {reason["code"] for reason in all_reasons}
         unsaid = "".join(f" {text}." for code, text in NOT_KNOWN.items() if code in codes)
         return f"{first}, {why}.{unsaid}{full}"
@@ -319,7 +320,7 @@ def _text(
             "each VM has a host" if not any(each["code"] == "not-proven" for each in reasons) else "most VMs have one"
         )
         return f"Failover of {name} is unknown: {some(told)}. If VMs are restarted, {rest}.{full}"
-    text = f"{name} survives {'every' if len(found) == 1 else f'all {len(found)}'} host failure{'s' * (len(found) > 1)}"
+    text = f"{name} survives {'every' if len(found) == 1 else f'all {len(found)}'} {failure}{'s' * (len(found) > 1)}"
     return f"{text}{_restarted(made, restarted_by)}.{_next(found)}{full}"
 
 

@@ -149,6 +149,15 @@ def plain(found: Any) -> str:
     return str(console.file.getvalue())  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("deployment", "left"), [("hci", 3 * 2 - 4), ("two-layer", 2 * 7 - 4), ("mixed", 18)])
+def test_vms_left_are_on_hosts_that_the_deployment_of_their_pool_allows(deployment: str, left: int):
+    # beside the storage, a node holds two VMs of 16 GiB, another host seven; the largest of those that count fails
+    hosts = {"esx": host(memory="64 GiB", count=4), "compute": host(memory="128 GiB", count=3)}
+    vms = {"db": {**stored(4), "memory": "16 GiB", "vdisks": 1}}
+    found = hypertwin.capacity(pooled(vms, hosts, deployment=deployment))["clusters"]["a"]["vms_remaining"]
+    assert (found["memory"], found["count"]) == (left, left)
+
+
 def test_what_a_published_workshop_asks_of_a_cluster():
     # 117 % of the memory of N-1, 6.1 vCPUs per core: found only in the cluster that it is about
     hosts = {"esx": host(count=4), "new": host("b", count=2, cores=32, memory="512 GiB")}

@@ -17,6 +17,7 @@ from hypertwin.plan.placement import beside, place
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
 from hypertwin.plan.placement.task import Task
+from hypertwin.scenario import Scenario
 
 GIB = 2**30
 
@@ -119,3 +120,30 @@ def test_some_are_placed_where_not_all_can_be() -> None:
     assert (len(found["moves"]), len(found["not_placed"]), found["placeable"]) == (7, 3, 7)
     assert not found["feasible"] and found["proven"]
     assert not any(each["cannot_restart"] for each in found["certificate"].values())
+
+
+def overloaded() -> Scenario:
+    """A host at its full CPU, and VMs of 1 and 0.5 GHz beside it."""
+    vms = {"full": vm("h1", 10, 8000), "b": vm("h1", 10, 2000), "e": vm("h2", 10, 1000), "f": vm("h3", 10, 500)}
+    return made({name: host(memory=100) for name in ("h1", "h2", "h3")}, vms)
+
+
+def test_the_peak_is_a_fraction_of_the_real_limit_where_a_host_is_above_it() -> None:
+    found = hypertwin.plan_place(overloaded(), vm="2x8GiBx100MHz", failures=0).to_dict()
+    assert found["feasible"] and found["proven"]
+    assert found["objective"]["value"] == found["bound"] == pytest.approx(125)  # 10 of 8 GHz
+
+
+@pytest.mark.parametrize(("kind", "lost"), [("keep-together", ["e"]), ("keep-apart", [])])
+def test_vms_that_restart_satisfy_must_rules_that_are_violated_now(kind: str, lost: list[str]) -> None:
+    vms = {"a": vm("h1", 80), "b": vm("h1", 5), "e": vm("h2", 20), "f": vm("h3", 5)}
+    together = ["b", "e"] if kind == "keep-together" else ["a", "b"]
+    rules = [{"name": "rule", "kind": kind, "vms": together, "mandatory": True}]
+    three = made({name: host(memory=100) for name in ("h1", "h2", "h3")}, vms, rules=rules)
+    found = hypertwin.plan_place(three, vm="2x1GiBx100MHz").to_dict()
+    assert (
+        found["certificate"]["h2"]["cannot_restart"]
+        == hypertwin.plan_survive(three).to_dict()["certificate"]["h2"]["cannot_restart"]
+    )
+    assert [each["vm"] for each in found["certificate"]["h2"]["cannot_restart"]] == lost
+    assert found["feasible"] is not bool(lost)

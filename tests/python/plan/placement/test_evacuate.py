@@ -114,6 +114,42 @@ def test_what_is_wrong_elsewhere_stays_wrong():
     assert "apart" in found.notes[1]
 
 
+BROKEN = {"name": "rule", "kind": "keep-apart", "vms": ["a1", "a2", "a3"], "mandatory": True}
+
+
+@pytest.mark.parametrize(
+    ("spare", "b", "moves"),
+    [
+        ({"z": 50}, 30, 1),  # nobody else has to move: the VMs of the rule stay as they are
+        ({"z": 25}, 40, 2),  # one leaves, and satisfies the rule
+        ({"z": 50}, 60, None),  # two have to leave, and only z remains
+        ({"z": 50, "w": 30}, 60, 3),
+    ],
+)
+def test_who_moves_satisfies_a_must_rule_that_is_violated_now(spare: dict[str, int], b: int, moves: int | None):
+    hosts = {"x": host(), "y": host(), **{name: host(memory=memory) for name, memory in spare.items()}}
+    vms = {"b": vm("y", b), **{name: vm("x", 20) for name in BROKEN["vms"]}}
+    _, found = evacuation_without_check(made(hosts, vms, rules=[BROKEN]), "y")
+    assert found.feasible == (moves is not None) and found.found.proven
+    assert found.found.value == moves
+    assert found.found.place is None or len(found.order.moves) == moves
+    gone = [move["to"] for move in found.order.moves if move["vm"] != "b"]
+    assert len(gone) == len(set(gone)), "those that leave are apart"
+    if moves is None:
+        assert found.found.binding_constraints == ("rule rule",)
+    assert ("Already violated by VMs that stay: rule." in found.notes) == (moves != 3)
+
+
+def test_who_moves_goes_where_a_violated_must_rule_allows():
+    hosts = {"x": host(), "y": host(), "z": host(memory=50), "w": host(memory=50)}
+    vms = {"b": vm("y", 80), "a1": vm("x", 20), "a2": vm("w", 20)}
+    for rule in ({"kind": "keep-together", "vms": ["a1", "a2"]}, {"kind": "run-on", "vms": ["a1"], "hosts": ["w"]}):
+        rules = [{"name": "rule", "mandatory": True, **rule}]
+        _, found = emptied(made(hosts, vms, rules=rules), "y")
+        assert found.feasible and found.found.proven
+        assert {(move["vm"], move["to"]) for move in found.order.moves} == {("a1", "w"), ("b", "x")}
+
+
 def test_an_unknown_host_is_refused_with_those_there_are():
     problem = of(made(THREE, {"v": vm("a", 5)}))
     with pytest.raises(ScenarioError, match="a host of cluster default: a, b, c"):

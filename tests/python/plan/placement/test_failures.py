@@ -10,8 +10,10 @@ from tests.python.plan.placement import cases
 
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
+from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.placement.failures import TOO_FEW, failures_of, racks, unreadable
 from hypertwin.plan.placement.survive import survive
+from hypertwin.plan.placement.verdict import verdict
 from hypertwin.scenario import Scenario
 
 
@@ -75,6 +77,18 @@ def test_racks_are_dealt_in_turn_and_fail_together():
     assert found["rack 2 of mesh"] == (1, 3)
     assert found == dict(failures_of(made, problem, 1, ["mesh"]))
     assert list(failures_of(made, problem, 0, ["mesh"])) == [("rack 1 of mesh", (0, 2)), ("rack 2 of mesh", (1, 3))]
+
+
+@pytest.mark.parametrize(
+    ("many", "says"),
+    [(0, "a cannot tolerate a rack failure: if rack 1 "), (1, "a survives 2 of 6 failures. If nodes-1 ")],
+)
+def test_a_verdict_says_what_failed(many: int, says: str):
+    made = pooled(racks=2, failure_domain="rack", cluster="a")
+    made = made.with_overrides({"clusters": {"a": {"ha": {"enabled": False}}}})
+    problem = cases.of(made)
+    judged = verdict(made, problem, problem.at, Limits(), failures_of(made, problem, many, ["mesh"]))
+    assert judged["text"].startswith(says)
 
 
 @pytest.mark.parametrize(
