@@ -287,6 +287,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "huge-pages-ballooned": "A VM with huge pages and a balloon.",
         "limit-below-reservation": "A limit below the reservation.",
         "over-reserved": "CPU reservations exceed the host.",
+        "memory-over-reserved": "Memory reservations or huge pages exceed the host.",
         "turbo-below-clock": "A turbo clock below the nominal clock.",
         "wrong-hypervisor": "An option of another hypervisor or version, or a reservation on Linux, which has none.",
         "costart-above-costop": "Co-stopped vCPUs would start above the lead at which they stop.",

@@ -157,6 +157,8 @@ struct Room {
     /// In bytes; more than 64 bits, because VMs can be configured with far more memory than exists.
     memory: u128,
     taken: u128,
+    /// The part of it that cannot be reclaimed.
+    kept: u128,
 }
 
 impl Room {
@@ -166,14 +168,16 @@ impl Room {
             vcpus: 0,
             memory: host.memory().bytes().into(),
             taken: host.hypervisor_memory().bytes().into(),
+            kept: host.hypervisor_memory().bytes().into(),
         }
     }
 
     /// Rank of this host for a VM that breaks `must` and `should` rules here; the lowest is best. First come hosts
     /// where it breaks no must rule, then those with at least as many logical CPUs as the VM has vCPUs, then those with
-    /// memory for it, then those where it breaks no should rule. They are in order of vCPUs per logical CPU, those
-    /// without memory in order of memory. In units of 2^-32, so that equal ratios compare equal on every computer.
-    fn rank(&self, vm: &VmGroup, [must, should]: [usize; 2]) -> (usize, bool, bool, usize, u128) {
+    /// memory for what it reserves, then those with memory for all of it, then those where it breaks no should rule.
+    /// They are in order of vCPUs per logical CPU, those without memory in order of memory. In units of 2^-32, so that
+    /// equal ratios compare equal on every computer.
+    fn rank(&self, vm: &VmGroup, [must, should]: [usize; 2]) -> (usize, bool, bool, bool, usize, u128) {
         let is_wider = u64::from(vm.vcpus) > self.logical_cpus;
         let taken = self.taken + u128::from(vm.memory.bytes());
         let is_full = taken > self.memory;
@@ -181,12 +185,15 @@ impl Room {
             false => u128::from((self.vcpus << 32) / self.logical_cpus),
             true => (taken << 32) / self.memory,
         };
-        (must, is_wider, is_full, should, ratio)
+        let kept = u128::from(vm.kept_memory().bytes());
+        let is_reserved = kept > 0 && self.kept + kept > self.memory;
+        (must, is_wider, is_reserved, is_full, should, ratio)
     }
 
     fn take(&mut self, vm: &VmGroup) {
         self.vcpus += u64::from(vm.vcpus);
         self.taken += u128::from(vm.memory.bytes());
+        self.kept += u128::from(vm.kept_memory().bytes());
     }
 }
 
@@ -288,7 +295,7 @@ impl Scenario {
     /// Groups whose `host` exists are placed first, then the others, both in order of name. A VM can be on the hosts
     /// that its `host` names. Without one (or with `count: 0` there), it can be on hosts of its cluster that the
     /// deployment of its storage allows. It must fit the host (vCPUs, memory, affinity), and hosts with enough logical
-    /// CPUs come first. Of these it goes to a host with memory left beside configured VMs and the hypervisor: the one
+    /// CPUs come first, then those that can keep its reserved memory. Of these it goes to a host with memory left beside configured VMs and the hypervisor: the one
     /// with the fewest vCPUs per logical CPU so far. If none has memory left, it goes where memory is least
     /// overcommitted. Of equals, the first. Where its keys allow several hosts, it keeps must rules before all else,
     /// and should rules among hosts that have memory left. A validated scenario always has a placement. A scenario

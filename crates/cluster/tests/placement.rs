@@ -42,6 +42,17 @@ fn on(hosts: &[(&str, &str)]) -> BTreeMap<String, String> {
     hosts.iter().map(pair).collect()
 }
 
+/// b is on the other host than a. By what is configured a2 would have more room for c than a1, but not for two
+/// reservations.
+#[test]
+fn a_vm_begins_where_what_it_reserves_is_left() {
+    let reserves = json!({"cluster": "a", "memory_reservation": "40 GiB"});
+    let vms = json!({
+        "a": vm("60 GiB", json!({"cluster": "a"})), "b": vm("40 GiB", reserves.clone()), "c": vm("40 GiB", reserves),
+    });
+    assert_eq!(placed(&two_clusters(vms)), on(&[("a", "a1"), ("b", "a2"), ("c", "a1")]));
+}
+
 #[test]
 fn vms_without_a_host_begin_where_they_keep_rules() {
     let rule = |kind: &str, hosts: &[&str], mandatory: bool| json!({"name": kind, "kind": kind, "vms": ["v"], "hosts": hosts, "mandatory": mandatory});

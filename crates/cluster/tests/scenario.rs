@@ -239,6 +239,33 @@ fn a_reservation_must_fit_its_host() {
 }
 
 #[test]
+fn memory_that_is_never_reclaimed_must_fit_its_host() {
+    let esx = read(&changed(&[])).expect("no mistakes").hosts["esx"]
+        .memory_for_vms()
+        .bytes();
+    let two = |key: &str, each: u64| {
+        let size = json!(format!("{each} B"));
+        let mut changes = vec![
+            ("/vms/db/host", json!("esx-1")),
+            ("/vms/db/count", json!(2)),
+            ("/vms/db/memory", size.clone()),
+            ("/vms/db/memory_reservation", size),
+        ];
+        if key == "huge_pages" {
+            changes.push(("/vms/db/huge_pages", json!(true)));
+        }
+        changed(&changes)
+    };
+    for key in ["memory_reservation", "huge_pages"] {
+        assert!(read(&two(key, esx / 2)).is_ok(), "{key}");
+        assert_eq!(
+            codes(&two(key, esx / 2 + (1 << 20))),
+            [(format!("vms.db.{key}"), "memory-over-reserved".to_owned())]
+        );
+    }
+}
+
+#[test]
 fn a_linux_host_reserves_no_cpu() {
     let mistake = |group: &str| vec![(format!("vms.{group}.reservation"), "wrong-hypervisor".to_owned())];
     assert_eq!(

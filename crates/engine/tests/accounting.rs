@@ -912,10 +912,7 @@ fn busy_vcpus_find_the_cores_that_they_may_run_on() {
             ),
         ];
         for (case, (machine, vms)) in cases.into_iter().enumerate() {
-            let run = report(
-                &scenario(machine, vms, json!({"w": even_load(16)}), "40 s", "10 s"),
-                1,
-            );
+            let run = report(&scenario(machine, vms, json!({"w": even_load(16)}), "40 s", "10 s"), 1);
             for (name, vm) in run.vms.iter().filter(|(name, _)| !name.starts_with("idle")) {
                 let alone = 10.0 * f64::from(vm.vcpus);
                 let part = vm.throughput_per_s / alone;
@@ -936,7 +933,11 @@ fn vms_that_share_no_core_go_to_the_other_node() {
     let mut machine = host("linux-6.12", 2, 4, 2);
     machine["scheduler"] = json!({"core_scheduling": "linux"});
     let each = |index: u32| {
-        let load = if index.is_multiple_of(2) { json!({}) } else { json!({"load": 0}) };
+        let load = if index.is_multiple_of(2) {
+            json!({})
+        } else {
+            json!({"load": 0})
+        };
         (format!("v{index:02}"), vm(1, "w", load))
     };
     let vms: serde_json::Map<String, Value> = (0..16).map(each).collect();

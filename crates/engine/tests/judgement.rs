@@ -2,8 +2,8 @@
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{
-    History, Islands, Judgement, LatencyReport, LimitKind, Move, MoveKind, Outage, Outcome, PointReport, Replication,
-    StationReport, Tone, Unplaced, VmReport, Why, aggregate, judge,
+    History, HostMemoryResult, Islands, Judgement, LatencyReport, LimitKind, Move, MoveKind, Outage, Outcome,
+    PointReport, Replication, StationReport, Tone, Unplaced, VmReport, Why, aggregate, judge,
 };
 
 const WORKLOADS: &str = r#"
@@ -430,14 +430,110 @@ fn load_that_fills_nothing_is_a_loop_or_paced() {
 #[test]
 fn vcpus_that_move_less_memory_than_their_cpu_would_are_held_up_by_it() {
     let busy: Change = |point| (db(point).guest_cpu_pct, db(point).used_pct) = (100.0, 100.0); // 4 vCPUs of 1 GB/s
-    let limit = |gb_per_s: f64| {
+    let limit = |gb_per_s: f64, node: f64| {
         let (mut point, first) = made("reads-memory", "generator");
         busy(&mut point);
         db(&mut point).memory_gb_per_s = gb_per_s;
+        node_gb_per_s(&mut point, node);
         judge(&point, &first).limits["db"].kind
     };
-    assert_eq!(limit(3.19), LimitKind::Memory);
-    assert_eq!(limit(3.21), LimitKind::GuestCpu);
+    // half of what a link between nodes carries, 30.6 GB/s
+    assert_eq!(limit(3.19, 15.4), LimitKind::Memory);
+    assert_eq!(limit(3.21, 15.4), LimitKind::GuestCpu);
+    // latency of remote memory, or a busy sibling: nothing is asked of the memory that it does not deliver
+    assert_eq!(limit(3.19, 15.2), LimitKind::GuestCpu);
+}
+
+/// VMs that reach limits of their own leave their host with much free memory.
+#[test]
+fn a_host_is_short_of_memory_only_if_it_lacks_it_itself() {
+    let with = |state: u8, free_bytes: f64| {
+        let (mut point, first) = made("loop", "generator");
+        let host = point.hosts.get_mut("esx-1").unwrap();
+        host.memory_usage_pct = 120.0;
+        host.memory = Some(HostMemoryResult {
+            state,
+            free_bytes,
+            min_free_bytes: 1e9,
+            swapped_bytes: 4.0 * f64::from(1 << 30),
+            ..HostMemoryResult::default()
+        });
+        judge(&point, &first)
+    };
+    let limited = with(0, 9e9);
+    assert_eq!(
+        limited.more[0],
+        "VMs on esx-1 need more than their memory limits: 4 GiB swapped."
+    );
+    assert_eq!(limited.limits["db"].kind, LimitKind::Latency);
+    assert!(
+        limited.text.starts_with("No VM suffers from waiting for CPU: "),
+        "{}",
+        limited.text
+    );
+    for (state, free_bytes) in [(0, 1.9e9), (2, 9e9)] {
+        let short = with(state, free_bytes);
+        assert!(
+            short.more[0].starts_with("esx-1 is short of memory"),
+            "{}",
+            short.more[0]
+        );
+        assert_eq!(short.limits["db"].kind, LimitKind::Memory);
+    }
+}
+
+/// A VM that waited on the host that it left did not wait for the one that it is on.
+#[test]
+fn a_wait_is_for_the_fullest_host_that_a_vm_was_on() {
+    let (mut point, first) = made("loop", "generator");
+    ready(db(&mut point), 29.0, 0.0);
+    esx(&mut point, 40.0);
+    let host = |point: &PointReport| judge(point, &first).limits["other"].of.clone();
+    for name in ["other", "db"] {
+        ready(point.groups.get_mut(name).unwrap(), 29.0, 0.0);
+    }
+    assert_eq!(host(&point), "esx-2");
+    let left = |end_s: f64| History {
+        moves: vec![Move {
+            end_s: Some(end_s),
+            ..migration("other-1", Outcome::Done)
+        }],
+        ..History::default()
+    };
+    point.movement = Some(left(30.0));
+    assert_eq!(host(&point), "esx-1");
+    // before anything is measured
+    point.warmup_s = 30.0;
+    assert_eq!(host(&point), "esx-2");
+}
+
+/// I/Os to a host that has just failed wait until it is marked down, with replicas enough.
+#[test]
+fn ios_wait_for_what_the_failure_left() {
+    let why = |redundancy: &str| {
+        let text = format!(
+            r#"{{"name": "made-up", "run": {{"warmup": "0 s", "duration": "1 s", "sample_interval": "100 ms"}},
+            "hosts": {{"n": {{"count": 4, "sockets": 1, "cores_per_socket": 8, "clock": "2.5 GHz",
+              "hypervisor": "linux-6.12", "memory_per_node": "64 GiB"}}}},
+            "vms": {{"db": {{"vcpus": 4, "memory": "8 GiB", "host": "n-1", "workload": "generator", "storage": "pool"}}}},
+            "failures": [{{"at": "200 ms", "fails": ["n-2"]}}],
+            "workloads": {{{WORKLOADS}}},
+            "storage": {{"pool": {{"kind": "ceph", "nodes": "n", "redundancy": "{redundancy}",
+              "devices": {{"kind": "nvme", "per_node": 2, "capacity": "1 TB"}}}}}}}}"#
+        );
+        let scenario = Scenario::from_json(&text).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+        let first = Islands::of(scenario).expect("it fits").run_all(1).expect("it runs");
+        let waits = judge(&aggregate(&[&first]), &first).more;
+        let waits = waits.iter().find(|text| text.starts_with("At the end"));
+        waits
+            .expect("some wait")
+            .split_once(": ")
+            .expect("a reason")
+            .1
+            .to_owned()
+    };
+    assert_eq!(why("replicas-3:2"), "the failure is not detected yet.");
+    assert_eq!(why("replicas-2:2"), "too few replicas or fragments are available.");
 }
 
 /// The judgement of a point whose VM db is changed, and its group alike.

@@ -883,6 +883,13 @@ fn random_cluster(seed: u64) -> Value {
     if !drs.is_null() {
         text["clusters"]["default"]["drs"] = drs;
     }
+    // rules can force more reservations onto a host than it has
+    let is_over_reserved = |text: &Value| Scenario::from_json(&text.to_string()).is_err();
+    for group in 0..count {
+        if is_over_reserved(&text) {
+            text["vms"][format!("g{group}")]["memory_reservation"] = json!("0 GiB");
+        }
+    }
     text
 }
 

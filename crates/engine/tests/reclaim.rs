@@ -225,6 +225,36 @@ fn zeros_are_shared_before_anything_else_is_taken() {
     assert!(memory.shared_bytes == 0.0 && memory.swapped_bytes > 15.0 * GIB);
 }
 
+/// All of it is there from power-on, and none of it is compared, compressed or swapped.
+#[test]
+fn huge_pages_are_all_there_and_stay() {
+    let zeros = json!({"memory_zero_pct": 60});
+    let huge = json!({"huge_pages": true, "memory_touched": "1 GiB"});
+    let mut vms =
+        json!({"a": vm(1, "busy", json!({"memory": "40 GiB"})), "b": vm(1, "busy", json!({"memory": "40 GiB"}))});
+    merge(&mut vms["a"], zeros.clone());
+    merge(&mut vms["b"], zeros);
+    merge(&mut vms["a"], huge);
+    for hypervisor in ["linux-6.12", "esxi-8.0"] {
+        let mut vms = vms.clone();
+        if hypervisor == "esxi-8.0" {
+            vms["a"]["memory_reservation"] = json!("40 GiB");
+        }
+        let point = simulate(
+            machine(
+                hypervisor,
+                "64 GiB",
+                json!({"reclamation": {"page_sharing": "between-vms"}}),
+            ),
+            vms,
+        );
+        let memory = |name: &str| point.vms[name].memory.expect("the host is short");
+        let (a, b) = (memory("a"), memory("b"));
+        assert_eq!((a.consumed_bytes, a.shared_bytes), (40.0 * GIB, 0.0), "{hypervisor}");
+        assert!(b.shared_bytes > 16.0 * GIB, "{hypervisor}: {b:?}");
+    }
+}
+
 #[test]
 fn linux_swaps_idle_pages_first_and_balloons_only_where_asked_to() {
     let vms = |more: Value| {

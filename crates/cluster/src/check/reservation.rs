@@ -1,15 +1,15 @@
-//! CPU reservations: checks that hosts can cover the reservations of their VMs.
+//! Reservations of CPU and memory: checks that hosts can cover those of their VMs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sections::{Sections, owned};
 use crate::mistake::Issue;
 use crate::names::members;
-use crate::quantity::Frequency;
+use crate::quantity::{Bytes, Frequency};
 use crate::spec::host::HostGroup;
 use crate::spec::vm::VmGroup;
 
-/// Checks that CPU reservations fit each host, and that hosts without reservations have none. Everything else is valid.
+/// Checks that reservations fit each host, and that hosts without CPU reservations have none. Everything else is valid.
 pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
     let Some(placed) = sections.placed(&hosts, &vms) else {
@@ -19,13 +19,43 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
         .iter()
         .flat_map(|(name, vm)| std::iter::repeat_n((name, vm), vm.count as usize));
     let mut reserved: BTreeMap<usize, Vec<(&String, u64)>> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, Vec<(&String, u64)>> = BTreeMap::new();
     for ((name, vm), host) in machines.zip(placed) {
+        let bytes = vm.kept_memory().bytes();
+        if bytes > 0 {
+            kept.entry(host).or_default().push((name, bytes));
+        }
         let hz = vm.reservation.whole_hz();
         if hz > 0 {
             reserved.entry(host).or_default().push((name, hz));
         }
     }
     let names = members(&hosts, |host| host.count);
+    let mut blamed = BTreeSet::new();
+    for (position, reservations) in kept {
+        let (host_name, host) = &names[position];
+        let sum: u128 = reservations.iter().map(|(_, bytes)| u128::from(*bytes)).sum();
+        let room = host.memory_for_vms();
+        let (name, bytes) = reservations.iter().max_by_key(|(_, bytes)| *bytes).expect("not empty");
+        let virtualises = host.hypervisor.family().facts().virtualises;
+        if virtualises && sum > u128::from(room.bytes()) && blamed.insert(*name) {
+            let (key, what) = match vms[*name].huge_pages {
+                true => ("huge_pages", "in huge pages"),
+                false => ("memory_reservation", "reserved"),
+            };
+            found.push(Issue::new(
+                ["vms", name, key],
+                "memory-over-reserved",
+                format!(
+                    "{} (in all {} on host {host_name})",
+                    Bytes::new(*bytes),
+                    Bytes::new(u64::try_from(sum).unwrap_or(u64::MAX))
+                ),
+                format!("at most {room} {what} on host {host_name}"),
+                "reserve less memory, or spread the VMs over more hosts".to_owned(),
+            ));
+        }
+    }
     let mut blamed = BTreeSet::new();
     for (position, reservations) in reserved {
         let (host_name, host) = &names[position];

@@ -32,7 +32,7 @@ pub struct VmGroup {
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 100_000))]
     pub count: u32,
-    /// vCPUs per VM; at most the logical CPUs of its host.
+    /// vCPUs per VM; except on Linux hosts, at most the logical CPUs of its host.
     #[schemars(range(min = 1, max = 768), extend("examples" = [4]))]
     pub vcpus: u32,
     /// Cores per virtual socket; must divide `vcpus`. On ESXi it shapes virtual NUMA. Before 6.5, each socket of more
@@ -246,9 +246,7 @@ pub struct VmGroup {
 impl VmGroup {
     /// Memory that it has touched and that consumes host memory: all of it by default, and with huge pages.
     pub fn touched(&self) -> Bytes {
-        self.memory_touched
-            .filter(|_| !self.huge_pages)
-            .unwrap_or(self.memory)
+        self.memory_touched.filter(|_| !self.huge_pages).unwrap_or(self.memory)
     }
 
     /// Memory that its host may never reclaim.

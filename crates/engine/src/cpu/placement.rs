@@ -241,7 +241,9 @@ impl Processors {
         let is_managed = host.scheduler.home(self.worlds[group.vcpus.at(0)].local).is_some();
         let local = match is_managed {
             true => group.memory.local(|_, home| home),
-            false => group.memory.local_to(|vcpu| topology.node_of(self.worlds[group.vcpus.at(vcpu)].cpu)),
+            false => group
+                .memory
+                .local_to(|vcpu| topology.node_of(self.worlds[group.vcpus.at(vcpu)].cpu)),
         };
         group.local.set(now, local);
         let (clock, limits) = (plan.host_spec.clock.hz(), host.scheduler.limits());

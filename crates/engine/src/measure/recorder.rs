@@ -47,6 +47,8 @@ struct HostTotals {
 struct Part {
     /// What the memory of each of its NUMA nodes delivers at most.
     node_gb_per_s: f64,
+    /// What a link between two of them carries.
+    link_gb_per_s: f64,
     /// Pools that it is a node of.
     serves: Vec<String>,
 }
@@ -56,6 +58,7 @@ impl Part {
     fn of(island: &Island) -> Table<HostId, Self> {
         let part = |id: HostId| Self {
             node_gb_per_s: island.hosts[id].spec.memory_system.node_bandwidth.bytes_per_s() / 1e9,
+            link_gb_per_s: island.hosts[id].spec.memory_system.interconnect_bandwidth.bytes_per_s() / 1e9,
             serves: island
                 .pools
                 .iter()
@@ -480,6 +483,7 @@ fn hosts(
             down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
             migration_cpu_pct: sent_ns.map(|sent_ns| 100.0 * sent_ns / cores_ns),
             node_gb_per_s: parts[id].node_gb_per_s,
+            link_gb_per_s: parts[id].link_gb_per_s,
             serves: parts[id].serves.clone(),
             allocation: allocations[id].clone(),
             reclaimed: observed.reclaim.host_result(id, duration_ns),

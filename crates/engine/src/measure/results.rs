@@ -112,6 +112,8 @@ pub struct HostResult {
     pub migration_cpu_pct: Option<f64>,
     /// What the memory of each of its NUMA nodes delivers at most.
     pub node_gb_per_s: f64,
+    /// What a link between two of its NUMA nodes carries at most.
+    pub link_gb_per_s: f64,
     /// Pools that it is a node of.
     pub serves: Vec<String>,
     /// What is allocated on it.

@@ -329,7 +329,8 @@ vm_metrics! {
         iops "I/O operations", "1/s": Total => |vm| vm.ios / vm.duration_ns * 1e9;
     }
     memory {
-        /// Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80% look closer.
+        /// Part of the VM's memory on the home nodes of the NUMA clients that use it. Without home nodes, as on Linux,
+        /// it is the part on the nodes where its vCPUs run. Below 80% look closer.
         numa_local_pct "Local memory", "%": Mean => |vm| 100.0 * vm.local;
         /// Memory on the home nodes, in mebibytes like esxtop.
         numa_local_mb "Local memory", "MB": Total => |vm| vm.memory_mb * vm.local;

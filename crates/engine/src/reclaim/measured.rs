@@ -183,6 +183,16 @@ reports! {
 }
 
 impl HostMemoryResult {
+    /// What it took from VMs.
+    pub fn reclaimed_bytes(&self) -> f64 {
+        self.ballooned_bytes + self.compressed_bytes + self.swapped_bytes
+    }
+
+    /// Whether it lacked memory itself. With far more free than it keeps, VMs miss memory by limits of their own.
+    pub fn is_short(&self) -> bool {
+        self.state > 0 || self.reclaimed_bytes() > 0.0 && self.free_bytes < 2.0 * self.min_free_bytes
+    }
+
     /// ESXi's name of its worst state, which is counted from 0.
     pub fn state_name(&self) -> &'static str {
         name_of(self.state)

@@ -2,7 +2,7 @@
 
 use super::queue::Waits;
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::link::Link;
+use hypertwin_models::storage::link::SharedLink;
 
 /// A path from a host to an array.
 #[derive(Clone, Copy, Debug)]
@@ -16,9 +16,9 @@ pub struct ArrayPath {
 /// A port, with a link in each direction.
 pub struct Port {
     /// Away from the client, or out of the host.
-    pub up: Link,
+    pub up: SharedLink,
     /// The other way.
-    pub down: Link,
+    pub down: SharedLink,
     pub waits: Waits,
     /// Bytes delivered in each direction.
     pub bytes: [u64; 2],
@@ -27,8 +27,8 @@ pub struct Port {
 impl Port {
     pub fn new(bytes_per_s: f64, command_ns: Nanos) -> Self {
         Self {
-            up: Link::new(bytes_per_s, command_ns),
-            down: Link::new(bytes_per_s, command_ns),
+            up: SharedLink::new(bytes_per_s, command_ns),
+            down: SharedLink::new(bytes_per_s, command_ns),
             waits: Waits::default(),
             bytes: [0; 2],
         }

@@ -2,9 +2,14 @@
 //!
 //! **Mechanism.** A command occupies the link for its transfer, or for the least time that the port needs for any
 //! command, whichever is longer: ports overlap the two. A first-come-first-served server whose service times are known
-//! on arrival needs no event: the departure follows from when the link is free.
+//! on arrival needs no event: the departure follows from when the link is free. Connections share a link segment by
+//! segment: a command of at most one segment waits for others like it, and of a longer one only for the segment on its
+//! way.
 //!
-//! **Assumptions.** No loss and no retransmission; bandwidth is payload, after the coding and headers of the wire.
+//! **Source.** A segment is what TCP hands to a port at once, at most 64 KiB (`GSO_LEGACY_MAX_SIZE` of Linux).
+//!
+//! **Assumptions.** No loss and no retransmission; bandwidth is payload, after the coding and headers of the wire. A
+//! longer command that passes already is not held up by shorter ones that come later, but the next one is.
 
 /// One direction of a port.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +32,13 @@ impl Link {
         }
     }
 
+    fn transfer_ns(&self, bytes: u64) -> u64 {
+        (bytes as f64 / self.bytes_per_ns).ceil() as u64
+    }
+
     /// A command of `bytes` comes at `now_ns`: how long it waits, and when it has passed.
     pub fn pass(&mut self, now_ns: u64, bytes: u64) -> (u64, u64) {
-        self.occupy(now_ns, (bytes as f64 / self.bytes_per_ns).ceil() as u64)
+        self.occupy(now_ns, self.transfer_ns(bytes))
     }
 
     /// A command that takes `service_ns` comes at `now_ns`: how long it waits, and when it has passed.
@@ -57,9 +66,76 @@ impl Link {
     }
 }
 
+/// A link that connections share segment by segment.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedLink {
+    link: Link,
+    /// When it has passed all commands of one segment.
+    short_free_at_ns: u64,
+}
+
+/// Bytes of a segment.
+const SEGMENT: u64 = 64 << 10;
+
+impl SharedLink {
+    /// As [`Link::new`].
+    pub fn new(bytes_per_s: f64, command_ns: u64) -> Self {
+        Self {
+            link: Link::new(bytes_per_s, command_ns),
+            short_free_at_ns: 0,
+        }
+    }
+
+    /// A command of `bytes` comes at `now_ns`: how long it waits, and when it has passed.
+    #[inline]
+    pub fn pass(&mut self, now_ns: u64, bytes: u64) -> (u64, u64) {
+        let behind_ns = self.link.free_at_ns;
+        let (wait_ns, end_ns) = self.link.pass(now_ns, bytes);
+        if bytes > SEGMENT {
+            return (wait_ns, end_ns);
+        }
+        if behind_ns <= self.short_free_at_ns.max(now_ns) {
+            self.short_free_at_ns = end_ns;
+            return (wait_ns, end_ns);
+        }
+        // among the segments of longer ones
+        let on_its_way_ns = behind_ns.min(now_ns + self.link.transfer_ns(SEGMENT));
+        let start_ns = self.short_free_at_ns.max(on_its_way_ns);
+        self.short_free_at_ns = start_ns + (end_ns - now_ns - wait_ns);
+        (start_ns - now_ns, self.short_free_at_ns)
+    }
+
+    /// As [`Link::busy_ns`].
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.link.busy_ns(now_ns)
+    }
+
+    /// As [`Link::reset`].
+    pub fn reset(&mut self, now_ns: u64) {
+        self.link.reset(now_ns);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Link;
+    use super::{Link, SEGMENT, SharedLink};
+
+    /// 1 GB/s: 65.536 us for a segment.
+    #[test]
+    fn short_commands_pass_between_the_segments_of_a_long_one() {
+        let mut link = SharedLink::new(1e9, 0);
+        assert_eq!(link.pass(0, 8_000_000), (0, 8_000_000));
+        assert_eq!(link.pass(1_000, 4_000), (SEGMENT, 1_000 + SEGMENT + 4_000));
+        // behind the first of its kind, and when the other ends anyhow
+        assert_eq!(link.pass(1_000, 4_000).1, 1_000 + SEGMENT + 8_000);
+        assert_eq!(link.pass(7_990_000, 4_000).0, 18_000, "8 ms, and what the two took");
+        // all that was sent has passed before the next long one begins
+        assert_eq!(link.pass(7_990_000, 1_000_000).1, 9_012_000);
+        assert_eq!(link.busy_ns(10_000_000), 9_012_000);
+        // alone they pass as they come
+        assert_eq!(link.pass(10_000_000, SEGMENT), (0, 10_000_000 + SEGMENT));
+        assert_eq!(link.pass(10_000_000, 1_000).0, SEGMENT);
+    }
 
     #[test]
     fn commands_pass_one_after_the_other() {

@@ -6,7 +6,7 @@ use super::signs::{badness, hurts, signs};
 use super::words::{NAMED, by_name, count, duration, list, number, some};
 use crate::measure::bands;
 use crate::measure::judgement::{Judgement, Limit, LimitKind, Sign, Tone};
-use crate::measure::point::PointReport;
+use crate::measure::point::{HostReport, PointReport};
 use crate::measure::results::Replication;
 use crate::measure::stations::BottleneckReport;
 use crate::measure::vm_metrics::VmReport;
@@ -267,7 +267,13 @@ impl<'p> Found<'p> {
                 happened::capital(&figures)
             )
         } else {
-            format!("No VM suffers: {figures}{}.", self.fullest())
+            // what a VM loses by its guest's paging is in no figure
+            let reclaims = |host: &HostReport| host.memory.is_some_and(|memory| memory.reclaimed_bytes() > 0.0);
+            let why = match point.hosts.values().any(reclaims) {
+                true => " from waiting for CPU",
+                false => "",
+            };
+            format!("No VM suffers{why}: {figures}{}.", self.fullest())
         };
         let is_good = happened.is_empty() && station.is_none() && full == 0;
         let tone = if is_good { Tone::Good } else { Tone::Warn };

@@ -132,22 +132,21 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
             false => parts.join(", "),
         }
     };
-    let is_short = |memory: &HostMemoryResult| {
-        memory.state > 0 || memory.ballooned_bytes + memory.compressed_bytes + memory.swapped_bytes > 0.0
-    };
     let hosts = point.hosts.iter();
     let mut short: Vec<(&String, &HostMemoryResult)> = hosts
-        .filter_map(|(name, host)| Some((name, host.memory.as_ref().filter(|memory| is_short(memory))?)))
+        .filter_map(|(name, host)| Some((name, host.memory.as_ref()?)))
+        .filter(|(_, memory)| memory.is_short() || memory.reclaimed_bytes() > 0.0)
         .collect();
     sort_by(&mut short, |a, b| b.1.swapped_bytes.total_cmp(&a.1.swapped_bytes));
     let mut told: Vec<String> = short
         .iter()
-        .map(|(name, memory)| {
-            format!(
+        .map(|(name, memory)| match memory.is_short() {
+            true => format!(
                 "{name} is short of memory (worst state: {}): {}.",
                 memory.state_name(),
                 taken(memory)
-            )
+            ),
+            false => format!("VMs on {name} need more than their memory limits: {}.", taken(memory)),
         })
         .collect();
     let is_touched = |host: &HostReport| {
@@ -183,9 +182,13 @@ pub fn suspended(point: &PointReport) -> Vec<String> {
         let ios = pool.suspended_ios.round();
         if ios > 0.0 {
             let wait = if ios == 1.0 { "waits" } else { "wait" };
-            let why = match pool.incidents.last().is_some_and(|last| last.stands_still) {
-                true => "its metadata servers have no majority",
-                false => "too few replicas or fragments are available",
+            let last = pool.incidents.last();
+            let why = if last.is_some_and(|last| last.stands_still) {
+                "its metadata servers have no majority"
+            } else if last.is_some_and(|last| last.fails && last.suspended_pct == 0.0) {
+                "the failure is not detected yet"
+            } else {
+                "too few replicas or fragments are available"
             };
             let ios = count(ios as usize, "I/O");
             told.push(format!("At the end, {ios} to {name} still {wait}: {why}."));

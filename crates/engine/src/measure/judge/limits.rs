@@ -17,7 +17,9 @@ use crate::measure::results::{HostResult, Replication};
 use crate::measure::stations::{has_full_member, is_kept_waiting};
 use crate::measure::task::{Cycle, Task};
 use crate::measure::vm_metrics::VmReport;
+use crate::movement::Outcome;
 use crate::ordered::map_of;
+use crate::reclaim::HostMemoryResult;
 use crate::storage::StationReport;
 use std::collections::BTreeMap;
 
@@ -53,6 +55,9 @@ const DEPTHS: [&str; 6] = ["ring", "lun-depth", "port-depth", "vdisk-depth", "ds
 
 /// Part of the latency of I/Os, in per cent, of which a wait is most.
 const MOST_OF_LATENCY_PCT: f64 = 50.0;
+
+/// Part of what a node's memory or a link between nodes carries from which on more was asked than it delivered.
+const MUCH_TRAFFIC: f64 = 0.5;
 
 /// A station that I/Os pass.
 struct Passed<'p> {
@@ -94,9 +99,21 @@ pub fn limits(point: &PointReport, first: &Replication) -> BTreeMap<String, Limi
     }
     let stations_of = &stations_of(point);
     let groups = first.groups.iter().zip(&first.tasks).zip(&members);
+    let group_of = map_of(
+        first
+            .vms
+            .iter()
+            .map(|vm| (vm.name.as_str(), first.groups[vm.group].as_str())),
+    );
     let limit = |((name, task), members): ((&String, &Task), &Vec<&VmReport>)| {
         let vm = point.groups.get(name)?;
-        let hosts = vm.hosts.iter().flatten();
+        // those that its VMs have left, too
+        let moves = point.movement.iter().flat_map(|history| &history.moves);
+        let left = moves
+            .filter(|each| each.outcome == Outcome::Done && each.end_s.is_some_and(|end_s| end_s > point.warmup_s))
+            .filter(|each| group_of.get(each.vm.as_str()) == Some(&name.as_str()))
+            .map(|each| &each.from);
+        let hosts = vm.hosts.iter().flatten().chain(left);
         let hosts = map_of(
             hosts.filter_map(|host| Some((host.as_str(), (point.hosts.get(host)?, *results.get(host.as_str())?)))),
         );
@@ -160,7 +177,8 @@ impl Case<'_> {
             return Some(self.found(LimitKind::CpuLimit, self.name, limited, text));
         }
         for (name, (host, _)) in &self.hosts {
-            if bands::TOUCHED.is_beyond(host.memory_usage_pct) {
+            let is_short = host.memory.as_ref().is_none_or(HostMemoryResult::is_short);
+            if is_short && bands::TOUCHED.is_beyond(host.memory_usage_pct) {
                 let text = format!(
                     "VMs on {name} have touched {}% of its memory",
                     number(host.memory_usage_pct)
@@ -181,7 +199,15 @@ impl Case<'_> {
                 return Some(self.found(LimitKind::Memory, name, part, text));
             }
         }
-        // unlike the traffic of a node, this does not depend on where the VM was in each replication
+        // Unlike the traffic of a node, this does not depend on where the VM was in each replication. Without much
+        // traffic it is latency, or a busy sibling.
+        let much = |&(host, result): &(&HostReport, &HostResult)| {
+            let all: f64 = host.nodes.values().map(|node| node.memory_gb_per_s).sum();
+            all >= MUCH_TRAFFIC * result.node_gb_per_s.min(result.link_gb_per_s)
+        };
+        if !self.hosts.values().any(much) {
+            return self.swapping();
+        }
         let vm = self.vm;
         let asked = vm.used_pct / 100.0 * f64::from(vm.vcpus) * self.task.traffic_gb_per_s;
         let stalled = 100.0 * (1.0 - vm.memory_gb_per_s / asked);
@@ -193,6 +219,11 @@ impl Case<'_> {
             );
             return Some(self.found(LimitKind::Memory, self.name, stalled, text));
         }
+        self.swapping()
+    }
+
+    /// Memory that comes from a swap device.
+    fn swapping(&self) -> Option<Limit> {
         let waits = self.members.iter().filter_map(|vm| vm.memory.as_ref());
         let waits = waits.map(|memory| memory.swap_wait_pct).fold(0.0, f64::max);
         bands::SWAP_WAIT.is_beyond(waits).then(|| {
