@@ -319,6 +319,10 @@ def _of_run(found: Mapping[str, float], read_pct: float) -> dict[str, float]:
 
 def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
     """Return the processes of a test as one point. Percentiles of several processes cannot be combined."""
+    if test.failed:
+        hint = "run the test again, or import only the other tests"
+        value = f"{test.failed[0].name} {cbt.NO_REPORT}"
+        outside.Source(test.folder).refuse(value, "a report of each process", hint)
     volumes = {len(reports) for reports in test.clients.values()}
     if len(volumes) > 1:
         hint = "copy the archive again, with the reports of all volumes"
