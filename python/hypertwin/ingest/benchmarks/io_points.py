@@ -340,6 +340,12 @@ def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
     if unlike is not None:
         hint = "import each load by itself"
         outside.Source(unlike.file).refuse("another load", f"the load of {first.file.name} at the same time", hint)
+    disks = volumes.pop()
+    workload = dict(first.workload)
+    io = dict(workload["arrivals"]["io"])
+    if "rate" in io:
+        io["rate"] = f"{int(io['rate'].split()[0]) * disks} /s"  # CBT limits each process
+    workload["arrivals"] = {"io": io}
     total = sum(point.figures["iops"] for point in points)
     figures = {"iops": total}
     for key in first.figures:
@@ -348,4 +354,4 @@ def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
         elif key != "iops" and len(points) == 1:
             figures[key] = first.figures[key]
     rows.path = test.folder
-    return IoPoint(test.name, test.folder, first.workload, figures, len(test.clients), volumes.pop(), first.time)
+    return IoPoint(test.name, test.folder, workload, figures, len(test.clients), disks, first.time)

@@ -210,6 +210,11 @@ def test_a_report_of_cbt_counts_once_whichever_file_is_found_first(tmp_path):
     assert point.figures["iops"] == 7
 
 
+def test_the_rate_of_a_client_of_cbt_is_that_of_all_its_volumes(tmp_path):
+    (point,), _ = io_points.read([samples.write_archive(tmp_path, rate_iops="100")])
+    assert point.workload["arrivals"]["io"]["rate"] == "200 /s"
+
+
 def test_one_process_of_cbt_has_its_percentiles(tmp_path):
     (point,), _ = io_points.read([samples.write_archive(tmp_path, clients=1, volumes=1)])
     assert point.figures["io_latency_ms_p99"] == 20
