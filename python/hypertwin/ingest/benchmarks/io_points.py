@@ -28,8 +28,10 @@ MOST_POINTS = 1_000
 MOST_FILES = 2_000
 """Maximum number of files to check in a folder."""
 FAR_POINTS = 2.0
-"""Maximum difference of the actual and the requested percentage of reads, in percentage points, that counts as chance.
+"""Difference of the actual and the requested percentage of reads, in percentage points, that always counts as chance.
 """
+FAR_SIGMAS = 5.0
+"""Larger differences count as chance up to this many standard deviations: fio draws the direction of each I/O."""
 QUEUE_TOLERANCE = 0.02
 """Share of the threads by which a measured queue can exceed them [an estimate: figures have one decimal]."""
 MAX_OUTSTANDING = 4096
@@ -161,10 +163,16 @@ def _point(rows: Rows, job: Job) -> IoPoint:
         _refuse(rows, job, f"figures of {job.together} jobs as one", f"those of numjobs, {workers}", hint)
     del workload["cpu"]
     figures, read_pct = _figures(rows, job)
-    if read_pct is not None and abs(read_pct - workload["read_pct"]) > FAR_POINTS:
+    if read_pct is not None and abs(read_pct - workload["read_pct"]) > _chance(workload["read_pct"], job, figures):
         rows.note(f"job {outside.name(job.name)} did {read_pct:.4g} % reads, not {workload['read_pct']:.4g}")
         workload["read_pct"] = read_pct
     return IoPoint(outside.name(job.name), rows.path, workload, figures, time=job.time)
+
+
+def _chance(read_pct: float, job: Job, figures: Mapping[str, float]) -> float:
+    """Return the percentage points by which the reads of a job can differ from the requested ones by chance."""
+    ios = figures["iops"] * (job.runtime_s or 0)
+    return max(FAR_POINTS, FAR_SIGMAS * math.sqrt(read_pct * (100 - read_pct) / ios) if ios else 0.0)
 
 
 def _figures(rows: Rows, job: Job) -> tuple[dict[str, float], float | None]:
