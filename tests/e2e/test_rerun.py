@@ -163,6 +163,15 @@ def test_the_outputs_of_a_page_are_not_written(cli, tiny, tmp_path, option):
     assert not target.exists()
 
 
+def test_a_page_that_simulates_is_run_again_without_a_page(cli, tiny, tmp_path):
+    forged(
+        tmp_path / "page.html",
+        ["simulate", "tiny.yaml", "--report=page.html", "--live"],
+        {"tiny.yaml": tiny.read_text()},
+    )
+    assert cli("rerun", "page.html", exits=0).stdout == cli("simulate", "tiny.yaml", exits=0).stdout
+
+
 def test_a_changed_page_is_refused(cli, tiny, tmp_path):
     page = forged(tmp_path / "page.html", ["simulate", "tiny.yaml"], {"tiny.yaml": tiny.read_text()})
     page.write_text(page.read_text().replace("duration: 4 s", "duration: 8 s"))

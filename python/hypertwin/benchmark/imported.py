@@ -281,6 +281,9 @@ def _runs(path: Path) -> Iterable[_One]:
 def _of_run(path: Path, generator: str, run: LoadRun, histogram: Mapping[float, int], notes: Sequence[str]) -> _One:
     if run.is_aborted:
         outside.Source(path).refuse("a run that was aborted", "a complete run", "run it again")
+    if run.is_of_files:
+        hint = "import results of fio (JSON) for I/Os"
+        outside.Source(path).refuse(f"a test of files by {generator} (fileio)", "a test of transactions", hint)
     if run.unread:
         hint = "replace the decimal commas of the file with points"
         outside.Source(path).refuse(f"a decimal comma: {run.unread}", "numbers with a decimal point", hint)

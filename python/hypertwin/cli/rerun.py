@@ -27,6 +27,9 @@ AGAIN = ("simulate", "validate", "capacity", "density", "durability", "calibrate
 OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--cache", "--on")
 """Options for outputs and for the place of a run. A re-run has its own."""
 
+OF_PAGE = "--live"
+"""Option that a command takes only with a page."""
+
 DEEPEST = 16
 """Maximum number of folder levels above its own in file names of a page."""
 
@@ -62,6 +65,8 @@ def command(
     if report is not None:
         report = report.absolute()
         arguments += ["--report", str(report)]
+    else:
+        arguments = [each for each in arguments if each != OF_PAGE]
     if file is not None:
         file = file.absolute()
         arguments += ["--out", str(file)]

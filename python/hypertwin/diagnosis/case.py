@@ -48,7 +48,9 @@ class Case:
             _call(hosts, {})
             _call(vms, {})
         _measured_hosts(evidence, hosts)
-        missing = _measured_vms(evidence, hosts, vms)
+        paths = _prefixes(evidence, "vm")
+        moved = _moved(evidence, paths) if simulated else []
+        missing = _measured_vms(evidence, [path for path in paths if path not in moved], hosts, vms)
         guests = _measured_guests(evidence, vms)
         if simulated and scenario:
             _call(hosts, {each.name: each.label for each in scenario.inventory.hosts if each.label})
@@ -59,6 +61,9 @@ class Case:
         if guests and vms:
             names = [telemetry.names(path)["guest"] for path in guests]
             notes.append(f"no VM has the name of these measured guests: {some(names)}")
+        if moved:
+            names = sorted({telemetry.names(path)["vm"] for path in moved})
+            notes.append(f"moved during the run, so judged only on the host with most of their samples: {some(names)}")
         notes += _extents(evidence)
         for vm in vms:
             vm.appliance = vm.appliance or is_storage_appliance(vm.name)
@@ -277,14 +282,27 @@ def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
         found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
 
 
-def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> list[str]:
+def _moved(evidence: Evidence, paths: Sequence[str]) -> list[str]:
+    """Return the paths of VMs that have more samples on another host, because names of simulated VMs are unique."""
+
+    def samples(path: str) -> int:
+        stat = evidence.stat(path, "run_sum_pct")
+        return stat.count if stat else 0
+
+    longest: dict[str, str] = {}
+    for path in sorted(paths, key=samples, reverse=True):
+        longest.setdefault(telemetry.names(path)["vm"], path)
+    return [path for path in paths if longest[telemetry.names(path)["vm"]] != path]
+
+
+def _measured_vms(evidence: Evidence, paths: Sequence[str], hosts: Sequence[Host], vms: list[Vm]) -> list[str]:
     """Match VMs with telemetry. Add VMs missing from the cluster file, and return their names."""
     by_entity = {host.entity: host for host in hosts}
     by_name: dict[str, list[Vm]] = {}
     for vm in vms:
         by_name.setdefault(vm.name.casefold(), []).append(vm)
     missing = []
-    for path in _prefixes(evidence, "vm"):
+    for path in paths:
         name = telemetry.names(path)["vm"]
         host = by_entity.get(path.rpartition("/vm/")[0])
         alike = [vm for vm in by_name.get(name.casefold(), []) if vm.entity is None]

@@ -211,7 +211,7 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
     if case.scenario is None:
         return "there is no cluster file"
     data = json.loads(case.scenario.json)
-    for needless in ("failures", "rules", "clusters", "powered_off", "datastores"):
+    for needless in ("events", "failures", "rules", "clusters", "powered_off", "datastores"):
         data.pop(needless, None)
     whole = bool(data.get("storage"))  # a pool needs its other hosts too
     inventory = case.scenario.inventory

@@ -161,7 +161,10 @@ Errors = Mapping[str, float]
 
 
 class Group(TypedDict):
-    """A group of threads, predicted and measured. `spread` is half the range over the runs, in the figure's unit."""
+    """A group of threads, predicted and measured. `spread` is half the range over the runs, in the figure's unit.
+
+    It is empty for a single run.
+    """
 
     group: str
     predicted: Figures
@@ -231,7 +234,10 @@ class DiskFigures(TypedDict):
 
 
 class DiskPoint(TypedDict):
-    """A load, as measured (median of the runs) and in the twin after the fit. `spread_pct` is half the range."""
+    """A load, as measured (median of the runs) and in the twin after the fit. `spread_pct` is half the range.
+
+    It is null for a single run.
+    """
 
     load: str
     read_pct: int
@@ -240,7 +246,7 @@ class DiskPoint(TypedDict):
     depth: int
     synchronous: bool
     measured: DiskFigures
-    spread_pct: float
+    spread_pct: float | None
     twin: DiskFigures
     error_pct: float
 
@@ -272,7 +278,7 @@ class DiskCompared(DiskPrediction):
     measured_from: str
     measured: DiskFigures
     runs: list[float]
-    spread_pct: float
+    spread_pct: float | None
     error_pct: float
     latency_error_pct: float
 

@@ -471,7 +471,7 @@ def compare(
                 "group": group.name,
                 "predicted": predicted,
                 "measured": measured,
-                "spread": {key: _half_range([found[key] for found in every]) for key in predicted},
+                "spread": {key: _half_range([found[key] for found in every]) for key in predicted if len(every) > 1},
                 "errors": {
                     "throughput_pct": _error_pct(predicted, measured, "throughput_per_s"),
                     "response_mean_pct": _error_pct(predicted, measured, "response_ms_mean"),

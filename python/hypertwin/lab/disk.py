@@ -128,8 +128,10 @@ class Measured:
         return _figures(self.median, self.iops(self.median))
 
     @property
-    def spread_pct(self) -> float:
-        """Half of the range of throughput over the runs, in per cent of the median."""
+    def spread_pct(self) -> float | None:
+        """Half of the range of throughput over the runs, in per cent of the median, or None for a single run."""
+        if len(self.reports) < 2:
+            return None
         rates = [self.iops(report) for report in self.reports]
         return 100 * (max(rates) - min(rates)) / 2 / self.iops(self.median)
 
@@ -407,12 +409,12 @@ def _notes(found: Sequence[Measured], noise: Mapping[str, float], fitted: Fitted
         notes.append(
             f"A random read takes {alone_ms:.1f} ms: this is a hard disk, and the device fitted to it is flash."
         )
-    spread = [each for each in found if each.spread_pct > SPREAD_NOTE_PCT]
+    spread = [(pct, each.load.name) for each in found if (pct := each.spread_pct or 0.0) > SPREAD_NOTE_PCT]
     if spread:
-        worst = max(spread, key=lambda each: each.spread_pct)
+        most_pct, worst = max(spread)
         notes.append(
             f"{len(spread)} of {len(found)} loads spread by more than {SPREAD_NOTE_PCT:g} % over their runs, "
-            f"{worst.load.name} by {worst.spread_pct:.0f} %: the disk, or what is between it and this system, was not "
+            f"{worst} by {most_pct:.0f} %: the disk, or what is between it and this system, was not "
             "quiet."
         )
     busy = [each for each in found if each.cpu_pct > BUSY_PCT]

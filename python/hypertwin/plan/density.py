@@ -356,24 +356,29 @@ class Density(Answer[documents.Density], DensityFields):
     @property
     def text(self) -> str:
         """Answer in one sentence."""
-        wanted = " and ".join(each.text for each in self.objectives)
-        if self.failures and not self.unjudged:
-            wanted += f" and survive{'s' if self.count == 1 else ''} " + (
-                "a host failure" if self.failures == 1 else f"{self.failures} host failures"
-            )
         if self.at_maximum:
-            more = f"--max {self.maximum} still meets {wanted}; raise it."
+            more = f"--max {self.maximum} still {self._met(1)}; raise it."
             return f"At least {_vms(self.count, self.vm)}: {more}{self._range}{self._pressure}"
         missed = self.first_missed
         lacks = missed.reason if missed and missed.lacks else ""
         if missed and missed.unsettled:
             lacks = f"its runs are not steady, {missed.unsettled}"
         if not self.count:
-            missing = lacks or f"--min {self.minimum} misses {wanted}"
+            objectives = [each.text for each in self.objectives if missed is None or not missed.holds(each)]
+            missing = lacks or f"--min {self.minimum} misses {' and '.join(objectives)}"
             return f"Not even {_vms(self.minimum, self.vm)}: {missing}.{self._range}"
         why = f": {lacks}" if lacks else ""
-        met = f"{_vms(self.count, self.vm)} meet{'s' if self.count == 1 else ''} {wanted}"
+        met = f"{_vms(self.count, self.vm)} {self._met(self.count)}"
         return f"{met}, {self.count + 1} do not{why}{self._confidence}.{self._range}{self._pressure}"
+
+    def _met(self, subjects: int) -> str:
+        """Return the predicate for a number of subjects: `meets A and B and survives a host failure`."""
+        ending = "s" if subjects == 1 else ""
+        met = f"meet{ending} {' and '.join(each.text for each in self.objectives)}"
+        if not self.failures or self.unjudged:
+            return met
+        failures = "a host failure" if self.failures == 1 else f"{self.failures} host failures"
+        return f"{met} and survive{ending} {failures}"
 
     def _headline(self) -> str:
         return self.text

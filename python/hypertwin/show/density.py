@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
 from hypertwin.metrics import ready
@@ -121,11 +121,11 @@ def _promise(objective: Objective, at: DensityPoint | None) -> v.Promise:
     if at is None:
         return {"text": objective["text"], "met": False, "note": "no count meets all objectives"}
     value = at["metrics"][objective["metric"]]
-    met = _meets(objective, value)
+    met: bool | Literal["not surely"] | None = _meets(objective, value)
     unsure = met and not _meets(objective, value, value["ci95"] or 0.0)
     note = _spread(value, objective["unit"]) + ("; the interval reaches beyond the limit" if unsure else "")
     if met and not _meets_at_worst(objective, value):
-        met, note = None, f"{note}; met, but not surely: the twin's own error reaches beyond the limit"
+        met, note = "not surely", f"{note}; the twin's own error reaches beyond the limit"
     return {"text": f"{objective['text']} at {count(at['count'], 'VM')}", "met": met, "note": note}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from hypertwin.documents.lab import DiskLab
+from hypertwin.metrics.words import count
 from hypertwin.show import view as v
 
 
@@ -75,8 +76,10 @@ def verdict(found: DiskLab) -> str:
     """Return the error of the prediction, as a sentence."""
     compared = found["prediction"]
     within = "within" if abs(compared["error_pct"]) <= found["promised_pct"] else "beyond"
-    runs = ", ".join(f"{each:.0f}" for each in compared["runs"])
+    rates = ", ".join(f"{each:.0f}" for each in compared["runs"])
+    spread = "" if compared["spread_pct"] is None else f" (± {compared['spread_pct']:.0f} %)"
+    runs = count(len(compared["runs"]), "run")
     return (
-        f"The prediction is {compared['error_pct']:+.1f} % off the median of {len(compared['runs'])} runs, {within} "
-        f"the promised {found['promised_pct']:g} %: {runs} IOPS (± {compared['spread_pct']:.0f} %)."
+        f"The prediction is {compared['error_pct']:+.1f} % off the median of {runs}, {within} the promised "
+        f"{found['promised_pct']:g} %: {rates} IOPS{spread}."
     )

@@ -145,7 +145,7 @@ def _listing(table: Table) -> Listing:
 
 
 def _promise(promise: Promise) -> str:
-    verdict = {True: "met", False: "not met", None: "not judged"}[promise["met"]]
+    verdict = {True: "met", "not surely": "met, not surely", False: "not met", None: "not judged"}[promise["met"]]
     note = promise.get("note", "")
     return f"{promise['text']}: {verdict}{f' ({note})' if note else ''}."
 

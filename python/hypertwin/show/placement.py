@@ -382,7 +382,7 @@ def _promises(found: Plan) -> Iterator[v.Promise]:
     if judged:
         promise = promised("Objectives, simulated", [name for name, each in judged if not each["meets"]])
         if promise["met"] and not all(each["at_worst"] for _, each in judged):
-            promise |= {"met": None, "note": "met, but not surely: the twin's own error reaches beyond the limits"}
+            promise |= {"met": "not surely", "note": "the twin's own error reaches beyond the limits"}
         yield promise
 
 

@@ -414,7 +414,8 @@ class Promise(TypedDict):
     """Promise or condition with its result, or null if the promise cannot be judged."""
 
     text: str
-    met: bool | None
+    met: bool | Literal["not surely"] | None
+    """`not surely` means met, except at the worse end of the twin's own error."""
     note: NotRequired[str]
 
 

@@ -221,6 +221,11 @@ BAD: list[tuple[str, dict[str, str], str]] = [
         {"out": samples.PGBENCH_17 + "pgbench: error: Run was aborted; the above results are incomplete.\n"},
         "bad-source",
     ),
+    (
+        "a test of files by sysbench",
+        {"out": sysbench().replace("Threads started!", "Extra file open flags: directio")},
+        "bad-source",
+    ),
     ("no reader recognises", {"out": "x\n"}, "unknown-source"),
     ("no reader recognises", {"run/a": sysbench(), "run/notes": "x\n"}, "unknown-source"),
     ("threads 3 in b", {"run/a": sysbench(), "run/b": sysbench(threads=3)}, "bad-source"),

@@ -191,3 +191,18 @@ def test_without_the_planner_it_says_which_extra_brings_moves(tmp_path: Path, mo
     for finding in look(tmp_path, full, {"vms.db.count": 5, "vms.db.memory": "16 GiB"}).findings:
         assert finding.what_if is None
         assert finding.no_what_if == said
+
+
+def test_an_event_does_not_spoil_a_what_if_without_its_host(tmp_path: Path) -> None:
+    change = {"vms.db.limit": "1 GHz", "events": [{"at": "2 s", "migrate": "db", "to": "esx2"}]}
+    (finding,) = look(tmp_path, {(DB, "vcpus"): 8, (DB, "limited_sum_pct"): 400}, change).findings
+    assert finding.what_if is not None, finding.no_what_if
+    assert finding.what_if["hosts"] == ["esx1"]
+
+
+def test_a_simulated_vm_that_migrated_counts_once() -> None:
+    change: dict[str, Any] = {"run.duration": "20 s", "vms.web.host": "esx1", "vms.web.memory": "1 GiB"}
+    change["events"] = [{"at": "10 s", "migrate": "web", "to": "esx2"}]
+    found = diagnose(cluster=scenario.loads(PAIR, change)).document
+    assert (found["machines"], found["clusters"][0]["vms"]) == (2, 2)
+    assert any(note.endswith("host with most of their samples: web") for note in found["notes"])

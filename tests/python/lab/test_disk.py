@@ -9,7 +9,7 @@ import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -20,7 +20,7 @@ from hypertwin import scenario
 from hypertwin.ingest.benchmarks import io_points
 from hypertwin.lab import disk, fio
 from hypertwin.lab.fio import Load
-from hypertwin.show import registry
+from hypertwin.show import measured_disk, registry
 
 pytestmark = pytest.mark.usefixtures("linux")
 COMMAND = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", "lab", "disk"]
@@ -120,6 +120,13 @@ def test_the_median_run_counts_and_the_spread_is_told():
     each = disk.Measured(Load(100, True, 4096, 4), [_report(rate, 1.0) for rate in (90.0, 200.0, 100.0)])
     assert each.figures["iops"] == 100
     assert each.spread_pct == pytest.approx(55)
+
+
+def test_a_single_run_has_no_spread():
+    assert disk.Measured(Load(100, True, 4096, 4), [_report(90.0, 1.0)]).spread_pct is None
+    prediction = {"error_pct": 3.0, "runs": [90.0], "spread_pct": None}
+    said = measured_disk.verdict(cast(Any, {"promised_pct": 25.0, "prediction": prediction}))
+    assert said.endswith("off the median of 1 run, within the promised 25 %: 90 IOPS.")
 
 
 def test_the_first_guesses_are_read_off_the_points():

@@ -396,6 +396,8 @@ def test_the_spread_over_runs_has_the_unit_of_its_figure(tmp_path: Path) -> None
 
     noise = {"steal_pct": 0.0, "foreign_pct": 0.0}
     runs = [{"disturbed": False, "noise": noise, "groups": figures(*each)} for each in ((3.2, 10.0), (4.0, 12.0))]
+    (alone,) = cpu.compare(experiment, {"groups": figures(3.6, 11.0)}, runs[:1])["rows"]
+    assert alone["spread"] == {}, "half the range of one run says nothing"
     (row,) = cpu.compare(experiment, {"groups": figures(3.6, 11.0)}, runs)["rows"]
     assert row["spread"] == pytest.approx(
         {"throughput_per_s": 0, "wait_pct": 1, "run_pct": 0, "response_ms_mean": 0.4, "response_ms_p95": 0.4}

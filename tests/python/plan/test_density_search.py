@@ -366,6 +366,16 @@ def test_the_ends_of_the_range_are_said(scenario):
     assert room.step() == {}
 
 
+def test_the_answer_says_only_what_is_met_or_missed(scenario):
+    low = dataclasses.replace(answered(scenario, {3: (150.0, 151.0)}), failures=1)
+    assert low.text == "Not even 3 VMs of db: --min 3 misses response_ms.p99<100."
+    high = dataclasses.replace(answered(scenario, {3: (50.0, 51.0)}, most=3), failures=1)
+    assert high.text.endswith("--max 3 still meets response_ms.p99<100 and survives a host failure; raise it.")
+    points = points_of(scenario, {3: (150.0, 151.0)}, slo=["response_ms.p99<100", "response_ms.mean<1000"])
+    two = dataclasses.replace(low, objectives=points[0].objectives, points=points)
+    assert two.text == low.text
+
+
 def with_ends(scenario, figures, ends):
     found = answered(scenario, figures)
     slo = found.objectives[0].text

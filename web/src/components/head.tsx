@@ -4,8 +4,8 @@ import type { View } from "../model/view";
 import { Cards } from "./blocks";
 import { Copy, Sign } from "./small";
 
-const VERDICT = { true: "met", false: "not met", null: "not judged" } as const;
-const TONE = { true: "good", false: "bad", null: "warn" } as const;
+const VERDICT = { true: "met", "not surely": "met, not surely", false: "not met", null: "not judged" } as const;
+const TONE = { true: "good", "not surely": "warn", false: "bad", null: "warn" } as const;
 
 /** The head of a page as text, for a message or a ticket. */
 export function asText(view: View): string {

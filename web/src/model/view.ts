@@ -346,7 +346,8 @@ export interface Answer {
 /** Promise or condition with its result, or null if the promise cannot be judged. */
 export interface Promise {
   text: string;
-  met: boolean | null;
+  /** `not surely` means met, except at the worse end of the twin's own error. */
+  met: boolean | "not surely" | null;
   note?: string;
 }
 

@@ -2,9 +2,9 @@
 
 CBT writes the settings of a test as `results/00000000/id-HASH/benchmark_config.yaml`. Beside it, or in folders below,
 is the output of each fio process as `json_output.VOLUME.CLIENT` (only JSON) and `output.VOLUME.CLIENT` (everything).
-All processes of a folder ran at the same time. Form: https://github.com/ceph/cbt (benchmark/benchmark.py,
-benchmark/librbdfio.py). Each process becomes `benchmark/TEST/vm/CLIENT`. Benchmarks without fio, such as radosbench,
-are left out.
+All processes of a folder ran at the same time. The files of a process that failed have no report of fio. Form:
+https://github.com/ceph/cbt (benchmark/benchmark.py, benchmark/librbdfio.py). Each process becomes
+`benchmark/TEST/vm/CLIENT`. Benchmarks without fio, such as radosbench, are left out.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ CONFIG = "benchmark_config.yaml"
 MAX_FILES = 20_000
 """Maximum number of files and folders to check in an archive."""
 MAX_DEPTH = 8
+NO_REPORT = "has no report of fio"
 MAX_CONFIG_BYTES = 2**20
 _OUTPUT = re.compile(r"(?:json_)?output\.([0-9]{1,6})(?:\.([A-Za-z0-9_.:-]{1,255}?))?(?:\.gz)?")
 _BENCHMARK = re.compile(r"^\s{1,20}benchmark: ['\"]?([A-Za-z0-9_-]{1,64})", re.MULTILINE)
@@ -39,6 +40,8 @@ class Test:
     folder: Path
     clients: dict[str, list[Path]]
     """Reports of each client, one for each volume."""
+    failed: list[Path]
+    """Output of each process without a report."""
 
 
 def files(folder: Path) -> Iterator[Path]:
@@ -70,28 +73,36 @@ def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
 
 def tests(folder: Path, rows: Rows | None = None) -> list[Test]:
     """Return the tests in an archive, or an empty list for another folder. Notes go to `rows`."""
-    found: dict[Path, dict[tuple[str, int], Path]] = {}
+    found: dict[Path, dict[tuple[str, int], list[Path]]] = {}
     configs: list[Path] = []
     for entry in itertools.islice(_walk(folder, 0), MAX_FILES):
         if entry.name == CONFIG:
             configs.append(entry)
         elif name := _OUTPUT.fullmatch(entry.name):
-            key = (name[2] or "client", int(name[1]))
-            found.setdefault(entry.parent, {}).setdefault(key, entry)  # json_output comes before output
+            own = found.setdefault(entry.parent, {}).setdefault((name[2] or "client", int(name[1])), [])
+            own.append(entry)  # json_output comes before output
     answer = []
-    for place, reports in sorted(found.items()):
+    for place, outputs in sorted(found.items()):
         config = next((each for each in configs if place.is_relative_to(each.parent)), None)
         if config is None:
             continue
-        kept = {key: path for key, path in sorted(reports.items()) if fio_output.recognises(outside.head(path))}
         clients: dict[str, list[Path]] = {}
-        for (client, _), path in kept.items():
-            clients.setdefault(client, []).append(path)
+        failed = []
+        for (client, _), own in sorted(outputs.items()):
+            report = next((path for path in own if fio_output.recognises(outside.head(path))), None)
+            if report is None:
+                failed.append(own[-1])
+            else:
+                clients.setdefault(client, []).append(report)
         title = outside.name(" ".join(place.relative_to(config.parent.parent).parts))
+        notes = [f"{title}: {path.name} {NO_REPORT}" for path in failed]
         if clients:
-            answer.append(Test(title, place, clients))
-        elif rows is not None:
-            rows.note(f"{title}: no JSON of fio (benchmark {_benchmark(config)})")
+            answer.append(Test(title, place, clients, failed))
+        else:
+            notes = [f"{title}: no JSON of fio (benchmark {_benchmark(config)})"]
+        if rows is not None:
+            for note in notes:
+                rows.note(note)
     return answer
 
 

@@ -39,6 +39,8 @@ LABELS = {
     "95%tile_W_LAT": ("write_latency_ms_p95", 1),
 }
 """Labels of the figures of a job. One MB has 2^20 bytes."""
+FILES_HEADING = "Check the following results files that finished testing early:"
+"""Line after which a summary lists the reports of VMs that it leaves out."""
 USAGES = {"CPU USAGE": (), "vSAN PCPU USAGE": ("process", "vSAN")}
 USAGE = {"cpu.usage": "usage_pct", "cpu.utilization": "utilization_pct"}
 _PAIR = re.compile(r"([\w%][\w% ]{0,40}?)\s{0,40}[=:]\s{1,40}(\S.{0,500})")
@@ -103,12 +105,20 @@ def summary(rows: Rows) -> tuple[str, Summary]:
     case = _case(rows.path)
     text = outside.read_bytes(rows.path, MOST_BYTES).decode("utf-8", "replace")
     found = Summary(rows, case)
+    early: list[str] = []
+    is_list = False
     for line in text.splitlines():
         pair = _PAIR.match(line.strip()) if len(line) < 1000 else None
         if pair:
             found.pair(pair[1], pair[2])
+        elif line.strip() == FILES_HEADING:
+            is_list = True
+        elif is_list and line.strip():
+            early.append(line.strip().rpartition("/")[2])
         elif "finished testing early" in line or " out of " in line:
             rows.note(f"{case}: {outside.name(line)}")
+    if early:
+        rows.note(f"{case}: VMs that finished testing early are not in it: {outside.name(', '.join(early))}")
     return case, found
 
 

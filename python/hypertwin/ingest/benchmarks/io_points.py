@@ -28,8 +28,10 @@ MOST_POINTS = 1_000
 MOST_FILES = 2_000
 """Maximum number of files to check in a folder."""
 FAR_POINTS = 2.0
-"""Maximum difference of the actual and the requested percentage of reads, in percentage points, that counts as chance.
+"""Difference of the actual and the requested percentage of reads, in percentage points, that always counts as chance.
 """
+FAR_SIGMAS = 5.0
+"""Larger differences count as chance up to this many standard deviations: fio draws the direction of each I/O."""
 QUEUE_TOLERANCE = 0.02
 """Share of the threads by which a measured queue can exceed them [an estimate: figures have one decimal]."""
 MAX_OUTSTANDING = 4096
@@ -161,10 +163,16 @@ def _point(rows: Rows, job: Job) -> IoPoint:
         _refuse(rows, job, f"figures of {job.together} jobs as one", f"those of numjobs, {workers}", hint)
     del workload["cpu"]
     figures, read_pct = _figures(rows, job)
-    if read_pct is not None and abs(read_pct - workload["read_pct"]) > FAR_POINTS:
+    if read_pct is not None and abs(read_pct - workload["read_pct"]) > _chance(workload["read_pct"], job, figures):
         rows.note(f"job {outside.name(job.name)} did {read_pct:.4g} % reads, not {workload['read_pct']:.4g}")
         workload["read_pct"] = read_pct
     return IoPoint(outside.name(job.name), rows.path, workload, figures, time=job.time)
+
+
+def _chance(read_pct: float, job: Job, figures: Mapping[str, float]) -> float:
+    """Return the percentage points by which the reads of a job can differ from the requested ones by chance."""
+    ios = figures["iops"] * (job.runtime_s or 0)
+    return max(FAR_POINTS, FAR_SIGMAS * math.sqrt(read_pct * (100 - read_pct) / ios) if ios else 0.0)
 
 
 def _figures(rows: Rows, job: Job) -> tuple[dict[str, float], float | None]:
@@ -319,6 +327,10 @@ def _of_run(found: Mapping[str, float], read_pct: float) -> dict[str, float]:
 
 def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
     """Return the processes of a test as one point. Percentiles of several processes cannot be combined."""
+    if test.failed:
+        hint = "run the test again, or import only the other tests"
+        value = f"{test.failed[0].name} {cbt.NO_REPORT}"
+        outside.Source(test.folder).refuse(value, "a report of each process", hint)
     volumes = {len(reports) for reports in test.clients.values()}
     if len(volumes) > 1:
         hint = "copy the archive again, with the reports of all volumes"
@@ -336,6 +348,12 @@ def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
     if unlike is not None:
         hint = "import each load by itself"
         outside.Source(unlike.file).refuse("another load", f"the load of {first.file.name} at the same time", hint)
+    disks = volumes.pop()
+    workload = dict(first.workload)
+    io = dict(workload["arrivals"]["io"])
+    if "rate" in io:
+        io["rate"] = f"{int(io['rate'].split()[0]) * disks} /s"  # CBT limits each process
+    workload["arrivals"] = {"io": io}
     total = sum(point.figures["iops"] for point in points)
     figures = {"iops": total}
     for key in first.figures:
@@ -344,4 +362,4 @@ def _of_cbt(rows: Rows, test: cbt.Test) -> IoPoint:
         elif key != "iops" and len(points) == 1:
             figures[key] = first.figures[key]
     rows.path = test.folder
-    return IoPoint(test.name, test.folder, first.workload, figures, len(test.clients), volumes.pop(), first.time)
+    return IoPoint(test.name, test.folder, workload, figures, len(test.clients), disks, first.time)

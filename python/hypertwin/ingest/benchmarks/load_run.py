@@ -29,6 +29,8 @@ class LoadRun:
     """True if the run had a limit of its rate, even if the output lacks the value."""
     is_aborted: bool = False
     """True if the output says that the run was aborted."""
+    is_of_files: bool = False
+    """True if an event is a read, write or flush of a file, and no transaction."""
     unread: str = ""
     """First line with a decimal comma, whose figure is not read, or an empty string without one."""
 

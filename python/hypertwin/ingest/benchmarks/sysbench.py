@@ -19,6 +19,8 @@ MAX_BARS = 10_000
 _NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
 _THREADS = re.compile(r"Number of threads: ([0-9]{1,9})")
 _ASKED = re.compile(rf"Target transaction rate: {_NUMBER}/sec")
+_FILES = "Extra file open flags:"
+"""Line that all versions print for a test of files (fileio)."""
 _START = re.compile(r"sysbench [0-9.]{1,20}|Running the test with following options")
 _INTERVAL = re.compile(rf"\[\s{{0,20}}{_NUMBER}\s{{0,9}}s\s{{0,9}}\]")
 _RATE = re.compile(rf"\b(?:tps|eps): {_NUMBER}")
@@ -96,6 +98,7 @@ class Lines(Runs):
         self.threads: int | None = None
         """Number of threads of the current run."""
         self.asked: float | None = None
+        self.is_of_files = False
         self.unread = ""
         """First line of the current run with a decimal comma."""
         self.rate_rank = len(_RATES)
@@ -104,6 +107,7 @@ class Lines(Runs):
     def feed(self, line: str) -> None:
         """Read one line."""
         text = line.strip() if len(line) < MAX_LINE else ""
+        self.is_of_files |= text.startswith(_FILES)
         if _INTERVAL.match(text):
             self._interval(text)
         elif _START.match(text) and (self.found or self.unread or self.has_intervals):
@@ -153,10 +157,11 @@ class Lines(Runs):
         found, threads, asked, unread = self.found, self.threads, self.asked, self.unread
         self.found, self.threads, self.asked, self.unread = {}, None, None, ""
         self.rate_rank, self.has_intervals = len(_RATES), False
+        is_of_files, self.is_of_files = self.is_of_files, False
         total_s, events = found.pop("total_s", 0), found.pop("events", None)
         if events is not None and total_s > 0:
             found.setdefault("throughput_per_s", events / total_s)
-        self.end(LoadRun(found, threads, asked, is_paced=asked is not None, unread=unread), total_s)
+        self.end(LoadRun(found, threads, asked, asked is not None, is_of_files=is_of_files, unread=unread), total_s)
 
 
 def _percentile_name(text: str) -> str | None:

@@ -369,6 +369,16 @@ def test_a_folder_of_hcibench(tmp_path):
     assert any("finished testing early" in note for note in reading.notes)
 
 
+def test_a_summary_of_hcibench_names_the_vms_that_finished_early(tmp_path):
+    early = (
+        "Check the following results files that finished testing early:\n/opt/results/a-1.json\n/opt/results/b-2.json\n"
+    )
+    reading, _ = read(tmp_path / "fio-4k-1511829572-res.txt", RESULT_FIO + early)
+    said = "VMs that finished testing early are not in it: a-1.json, b-2.json"
+    assert f"fio-4k-1511829572: {said}" in reading.notes
+    assert sum("early" in note for note in reading.notes) == 1
+
+
 def test_names_are_data(tmp_path):
     hostile = '<script>alert("x")</script>/=cmd|\x1b[31m'
     _, table = read(tmp_path / "fio.json", _fio(_job(hostile)))

@@ -63,6 +63,16 @@ def test_jobs_of_fio_are_loads_and_figures():
         )
 
 
+@pytest.mark.parametrize(("iops", "taken"), [(50, 70), (200, 72.4)], ids=["chance", "another mix"])
+def test_the_requested_mix_is_taken_unless_chance_cannot_explain_the_actual_one(tmp_path, iops, taken):
+    report = the_report()
+    job = report["jobs"][1]
+    for name, share in (("read", 0.724), ("write", 0.276)):  # 60 s: off by 2.9 standard deviations, or by 5.7
+        job[name] |= {"iops": iops * share, "runtime": 60_000}
+    (point,), _ = io_points.read([written(tmp_path, {**report, "jobs": [job]})])
+    assert point.workload["read_pct"] == taken
+
+
 def test_json_plus_and_synchronous_writes():
     (point,), _ = io_points.read([DATA / "fio-plus.json"])
     assert point.workload["sync_pct"] == 100

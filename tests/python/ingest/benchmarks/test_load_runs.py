@@ -210,6 +210,11 @@ def test_a_report_of_cbt_counts_once_whichever_file_is_found_first(tmp_path):
     assert point.figures["iops"] == 7
 
 
+def test_the_rate_of_a_client_of_cbt_is_that_of_all_its_volumes(tmp_path):
+    (point,), _ = io_points.read([samples.write_archive(tmp_path, rate_iops="100")])
+    assert point.workload["arrivals"]["io"]["rate"] == "200 /s"
+
+
 def test_one_process_of_cbt_has_its_percentiles(tmp_path):
     (point,), _ = io_points.read([samples.write_archive(tmp_path, clients=1, volumes=1)])
     assert point.figures["io_latency_ms_p99"] == 20
@@ -225,6 +230,26 @@ def test_an_archive_of_cbt_that_lacks_a_report_or_mixes_loads_is_refused(tmp_pat
     (test / "json_output.1.client2").write_text(kept.replace('"iodepth": "32"', '"iodepth": "64"'))
     with refused("bad-source", "another load"):
         io_points.read([tmp_path])
+
+
+@pytest.mark.parametrize("has_json", [True, False])
+def test_a_test_of_cbt_with_a_failed_client_is_refused_and_noted_in_telemetry(tmp_path, has_json):
+    test = samples.write_archive(tmp_path) / "results/00000000/id-1f2e3d4c"
+    (test / "output.0.client3").write_text("fio: failed to connect to rbd\n")
+    if has_json:
+        (test / "json_output.0.client3").touch()
+    with refused("bad-source", "output.0.client3 has no report of fio"):
+        io_points.read([tmp_path])
+    reading, _ = read(tmp_path)
+    assert "id-1f2e3d4c: output.0.client3 has no report of fio" in reading.notes
+
+
+def test_an_empty_json_of_cbt_leaves_the_report_in_the_whole_output(tmp_path):
+    test = samples.write_archive(tmp_path, clients=1, volumes=1) / "results/00000000/id-1f2e3d4c"
+    (test / "json_output.0.client1").write_text("")
+    (test / "output.0.client1").write_text(samples.fio_report("client1", 7))
+    (point,), _ = io_points.read([tmp_path])
+    assert point.figures["iops"] == 7
 
 
 def test_a_folder_without_settings_of_cbt_is_none(tmp_path):
