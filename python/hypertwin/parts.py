@@ -580,7 +580,7 @@ class VmGroup(TypedDict, total=False):
     count: int
     """Number of VMs; 0 leaves the group out."""
     vcpus: int
-    """vCPUs per VM; at most the logical CPUs of its host."""
+    """vCPUs per VM; except on Linux hosts, at most the logical CPUs of its host."""
     cores_per_socket: int
     """Cores per virtual socket; must divide `vcpus`. On ESXi it shapes virtual NUMA. Before 6.5, each socket of
     more than one core is one node. Default: 1; on ESXi 8.0 and later, the value chosen at power-on.
@@ -613,7 +613,8 @@ class VmGroup(TypedDict, total=False):
     """
     huge_pages: bool
     """Memory is backed by huge pages, which the host never reclaims: hugetlbfs on Linux, 1 GiB pages on ESXi.
-    ESXi requires a full `memory_reservation`.
+    The host gives all of it at power-on, whatever `memory_touched` says. ESXi requires a full
+    `memory_reservation`.
     """
     balloon: bool
     """Balloon driver: the host can make the guest return memory. Default: yes on ESXi, no on Linux."""

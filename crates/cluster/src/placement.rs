@@ -295,11 +295,11 @@ impl Scenario {
     /// Groups whose `host` exists are placed first, then the others, both in order of name. A VM can be on the hosts
     /// that its `host` names. Without one (or with `count: 0` there), it can be on hosts of its cluster that the
     /// deployment of its storage allows. It must fit the host (vCPUs, memory, affinity), and hosts with enough logical
-    /// CPUs come first, then those that can keep its reserved memory. Of these it goes to a host with memory left beside configured VMs and the hypervisor: the one
-    /// with the fewest vCPUs per logical CPU so far. If none has memory left, it goes where memory is least
-    /// overcommitted. Of equals, the first. Where its keys allow several hosts, it keeps must rules before all else,
-    /// and should rules among hosts that have memory left. A validated scenario always has a placement. A scenario
-    /// changed since can get `None`.
+    /// CPUs come first, then those that can keep its reserved memory. Of these it goes to a host with memory left
+    /// beside configured VMs and the hypervisor: the one with the fewest vCPUs per logical CPU so far. If none has
+    /// memory left, it goes where memory is least overcommitted. Of equals, the first. Where its keys allow several
+    /// hosts, it keeps must rules before all else, and should rules among hosts that have memory left. A validated
+    /// scenario always has a placement. A scenario changed since can get `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
         place(&self.hosts, &self.vms, &self.workloads, &self.storage, &self.rules)
     }

@@ -319,7 +319,9 @@ class Vm(TypedDict):
     is the time for all VMs. For another amount, scale it in proportion. Missing if nothing was copied.
     """
     numa_local_pct: float
-    """Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80% look closer."""
+    """Part of the VM's memory on the home nodes of the NUMA clients that use it. Without home nodes, as on
+    Linux, it is the part on the nodes where its vCPUs run. Below 80% look closer.
+    """
     numa_local_mb: float
     """Memory on the home nodes, in mebibytes like esxtop."""
     numa_remote_mb: float

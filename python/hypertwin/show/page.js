@@ -1,4 +1,4 @@
-/* built by `make page` from web/, sources 1f043ba06e38b5c8ca2f82a668e32f497f660edc4b1151b96d494a257fb3921e */
+/* built by `make page` from web/, sources 0a0b7d5a2e6ea7c6087856317985cc97ea948ebe7e6040a01a333a0559394e94 */
 /* contains
 preact: Copyright (c) 2015-present Jason Miller
 uplot: Copyright (c) 2022 Leon Sorokin

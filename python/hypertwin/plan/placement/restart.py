@@ -58,7 +58,8 @@ class Restarts:
         wishes = [rule for rule in problem.rules if not rule.mandatory]
         self._all = Ruled(problem, [*self.must.rules, *wishes]) if wishes else None
         rooms = problem.failover
-        parts = problem.sizes / np.maximum(rooms.max(axis=0, initial=0.0), 1e-300)
+        most = rooms.max(axis=0, initial=0.0)
+        parts = problem.sizes / np.where(most > 0, most, 1.0)
         self._by_size = _ranks(-parts.max(axis=1, initial=0.0), -parts.sum(axis=1))
         self._priority = np.array([PRIORITIES.index(vm.restart_priority) for vm in problem.vms], np.int64)
         self._by_priority = _ranks(self._priority.astype(float), self._by_size.astype(float))

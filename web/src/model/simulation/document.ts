@@ -439,7 +439,7 @@ export interface Vm {
   copied_mb_per_s?: number;
   /** Time to copy the data of its virtual disks once (`working_set` × `vdisks`) at this speed. For a group it is the time for all VMs. For another amount, scale it in proportion. Missing if nothing was copied. */
   copy_s?: number;
-  /** Part of the VM's memory on the home nodes of the NUMA clients that use it. Below 80% look closer. */
+  /** Part of the VM's memory on the home nodes of the NUMA clients that use it. Without home nodes, as on Linux, it is the part on the nodes where its vCPUs run. Below 80% look closer. */
   numa_local_pct: number;
   /** Memory on the home nodes, in mebibytes like esxtop. */
   numa_local_mb: number;
