@@ -604,8 +604,8 @@ class VmGroup(TypedDict, total=False):
     MiB of `memory`. A number applies to the whole VM.
     """
     memory_reservation: Bytes
-    """Memory reserved for each VM and never reclaimed; at most `memory`. The VMs of a host cannot reserve more
-    than the host has. A quantity such as `64GiB`.
+    """Memory reserved for each VM and never reclaimed; at most `memory`. On ESXi, the VMs of a host cannot
+    reserve more than the host has. A quantity such as `64GiB`.
     """
     memory_limit: Bytes
     """Host memory that each VM can consume at most; at least `memory_reservation`. Memory touched beyond it is

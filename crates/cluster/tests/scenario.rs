@@ -240,9 +240,7 @@ fn a_reservation_must_fit_its_host() {
 
 #[test]
 fn memory_that_is_never_reclaimed_must_fit_its_host() {
-    let esx = read(&changed(&[])).expect("no mistakes").hosts["esx"]
-        .memory_for_vms()
-        .bytes();
+    let esx = read(&changed(&[])).expect("no mistakes").hosts["esx"].memory().bytes();
     let two = |key: &str, each: u64| {
         let size = json!(format!("{each} B"));
         let mut changes = vec![

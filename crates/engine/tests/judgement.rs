@@ -463,7 +463,7 @@ fn a_host_is_short_of_memory_only_if_it_lacks_it_itself() {
     let limited = with(0, 9e9);
     assert_eq!(
         limited.more[0],
-        "VMs on esx-1 need more than their memory limits: 4 GiB swapped."
+        "VMs on esx-1 lack memory although it has some free (limits of their own, or not read back yet): 4 GiB swapped."
     );
     assert_eq!(limited.limits["db"].kind, LimitKind::Latency);
     assert!(

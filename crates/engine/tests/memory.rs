@@ -177,15 +177,21 @@ fn clients_that_cannot_be_spread_collapse_and_their_pages_follow() {
 #[test]
 fn memory_is_local_where_threads_without_a_home_run() {
     let vm = |cpus: &str| vm(2, "stream", json!({"affinity": cpus, "memory": "18 GiB"}));
-    let vms = json!({"all": filling("0-7"), "far": vm("0-3"), "half": vm("7-8"), "near": vm("12-15")});
-    let seen = run(machine("linux-6.12", 2, 1), vms, "2 s", "1 s");
-    for (name, expected) in [("far", 0.0), ("half", 50.0), ("near", 100.0)] {
-        let (all, remote) = (seen[name].memory_gb_per_s, seen[name].memory_remote_gb_per_s);
-        assert_near(seen[name].numa_local_pct, expected, 1e-9, name);
-        assert!(
-            (100.0 * (all - remote) / all - expected).abs() < 5.0,
-            "{name}: {remote} of {all}"
-        );
+    let vms = json!({
+        "all": filling("0-7"), "far": vm("0-3"), "half": vm("7-8"), "near": vm("12-15"),
+        "resting": {"vcpus": 1, "memory": "1 GiB", "workload": "chase", "load": 0, "affinity": "5"},
+    });
+    for hypervisor in ["linux-6.12", "esxi-7.0"] {
+        let seen = run(machine(hypervisor, 2, 1), vms.clone(), "4 s", "1 s");
+        for (name, expected) in [("far", 0.0), ("half", 50.0), ("near", 100.0)] {
+            let (all, remote) = (seen[name].memory_gb_per_s, seen[name].memory_remote_gb_per_s);
+            assert_near(seen[name].numa_local_pct, expected, 1e-9, name);
+            assert!(
+                (100.0 * (all - remote) / all - expected).abs() < 5.0,
+                "{hypervisor}, {name}: {remote} of {all}"
+            );
+        }
+        assert_near(seen["resting"].numa_local_pct, 0.0, 1e-9, "what has not run");
     }
 }
 

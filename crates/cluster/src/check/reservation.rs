@@ -19,12 +19,9 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
         .iter()
         .flat_map(|(name, vm)| std::iter::repeat_n((name, vm), vm.count as usize));
     let mut reserved: BTreeMap<usize, Vec<(&String, u64)>> = BTreeMap::new();
-    let mut kept: BTreeMap<usize, Vec<(&String, u64)>> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, Vec<(&String, &VmGroup)>> = BTreeMap::new();
     for ((name, vm), host) in machines.zip(placed) {
-        let bytes = vm.kept_memory().bytes();
-        if bytes > 0 {
-            kept.entry(host).or_default().push((name, bytes));
-        }
+        kept.entry(host).or_default().push((name, vm));
         let hz = vm.reservation.whole_hz();
         if hz > 0 {
             reserved.entry(host).or_default().push((name, hz));
@@ -32,26 +29,34 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     }
     let names = members(&hosts, |host| host.count);
     let mut blamed = BTreeSet::new();
-    for (position, reservations) in kept {
+    for (position, vms) in kept {
         let (host_name, host) = &names[position];
-        let sum: u128 = reservations.iter().map(|(_, bytes)| u128::from(*bytes)).sum();
-        let room = host.memory_for_vms();
-        let (name, bytes) = reservations.iter().max_by_key(|(_, bytes)| *bytes).expect("not empty");
-        let virtualises = host.hypervisor.family().facts().virtualises;
-        if virtualises && sum > u128::from(room.bytes()) && blamed.insert(*name) {
-            let (key, what) = match vms[*name].huge_pages {
-                true => ("huge_pages", "in huge pages"),
-                false => ("memory_reservation", "reserved"),
+        let facts = host.hypervisor.family().facts();
+        // Linux protects `memory.min` as far as it can, and refuses only huge pages
+        let is_kept = |(_, vm): &&(&String, &VmGroup)| facts.virtualises && (facts.reservations || vm.huge_pages);
+        let vms = vms.iter().filter(is_kept);
+        let sum: u128 = vms.clone().map(|(_, vm)| u128::from(vm.kept_memory().bytes())).sum();
+        let Some((name, vm)) = vms.max_by_key(|(_, vm)| vm.kept_memory()) else {
+            continue;
+        };
+        if sum > u128::from(host.memory().bytes()) && blamed.insert(*name) {
+            let key = if vm.huge_pages {
+                "huge_pages"
+            } else {
+                "memory_reservation"
             };
             found.push(Issue::new(
                 ["vms", name, key],
                 "memory-over-reserved",
                 format!(
                     "{} (in all {} on host {host_name})",
-                    Bytes::new(*bytes),
+                    vm.kept_memory(),
                     Bytes::new(u64::try_from(sum).unwrap_or(u64::MAX))
                 ),
-                format!("at most {room} {what} on host {host_name}"),
+                format!(
+                    "at most {} reserved or in huge pages on host {host_name}",
+                    host.memory()
+                ),
                 "reserve less memory, or spread the VMs over more hosts".to_owned(),
             ));
         }

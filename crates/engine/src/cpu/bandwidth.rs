@@ -113,7 +113,9 @@ impl Processors {
                 host.memory.changed |= host.memory.drawn;
             }
             let home = |vcpu: usize, at_power_on| scheduler.home(first_local + vcpu as WorldId).unwrap_or(at_power_on);
-            local.set(now, memory.local(home));
+            if scheduler.home(first_local).is_some() {
+                local.set(now, memory.local(home));
+            }
         }
     }
 }

@@ -257,7 +257,7 @@ impl Processors {
         world.waking = false;
         let topology = self.hosts[host_id].occupancy.topology;
         if topology.nodes > 1 && topology.node_of(last) != topology.node_of(cpu) {
-            self.change_node(host_id, world_id, clock.now);
+            self.change_node(host_id, world_id, last, clock.now);
         }
         let world = &self.worlds[world_id];
         let host = &mut self.hosts[host_id];
@@ -285,14 +285,15 @@ impl Processors {
     }
 
     /// A world begins to run on another node than before: without home nodes, that is where its VM's memory is local.
-    fn change_node(&mut self, host_id: HostId, world_id: WorldId, now: Nanos) {
+    fn change_node(&mut self, host_id: HostId, world_id: WorldId, last_cpu: usize, now: Nanos) {
         let (host, world) = (&self.hosts[host_id], &self.worlds[world_id]);
-        if let Some(Vcpu { vm, .. }) = world.vcpu()
+        if let Some(Vcpu { vm, index }) = world.vcpu()
             && host.scheduler.home(world.local).is_none()
         {
             let group = &mut self.groups[vm];
-            let node = |vcpu: usize| host.occupancy.topology.node_of(self.worlds[group.vcpus.at(vcpu)].cpu);
-            group.local.set(now, group.memory.local_to(node));
+            let seen = group.memory.seen_by(index);
+            let [before, after] = [last_cpu, world.cpu].map(|cpu| seen[host.occupancy.topology.node_of(cpu)]);
+            group.local.add(now, (after - before) / group.vcpus.len() as f64);
         }
     }
 

@@ -278,7 +278,7 @@ impl Processors {
         world.host = host_id;
         world.local = host.worlds.len() as u32;
         host.worlds.push(id);
-        world.cpu = plan.first_cpu;
+        world.cpu = host.scheduler.consults(world.local).unwrap_or(plan.first_cpu);
         world.speed = plan.speed.unwrap_or_else(own);
         world.wake_up_ns = plan.wake_up_ns;
         world.lag_ns = 0;

@@ -2,14 +2,16 @@
 //!
 //! **Mechanism.** A command occupies the link for its transfer, or for the least time that the port needs for any
 //! command, whichever is longer: ports overlap the two. A first-come-first-served server whose service times are known
-//! on arrival needs no event: the departure follows from when the link is free. Connections share a link segment by
-//! segment: a command of at most one segment waits for others like it, and of a longer one only for the segment on its
-//! way.
+//! on arrival needs no event: the departure follows from when the link is free.
+//!
+//! Connections share a port ([`SharedLink`]) segment by segment. A command of at most one segment waits for others like
+//! it, and of longer ones for the segment on its way. While longer ones wait, short ones have half of the link.
 //!
 //! **Source.** A segment is what TCP hands to a port at once, at most 64 KiB (`GSO_LEGACY_MAX_SIZE` of Linux).
 //!
 //! **Assumptions.** No loss and no retransmission; bandwidth is payload, after the coding and headers of the wire. A
-//! longer command that passes already is not held up by shorter ones that come later, but the next one is.
+//! short command is of another connection than the longer ones that it passes. Frames of Fibre Channel take turns
+//! likewise. A longer command on its way is not held up by shorter ones that come later, but the next one is.
 
 /// One direction of a port.
 #[derive(Clone, Copy, Debug)]
@@ -98,11 +100,12 @@ impl SharedLink {
             self.short_free_at_ns = end_ns;
             return (wait_ns, end_ns);
         }
-        // among the segments of longer ones
-        let on_its_way_ns = behind_ns.min(now_ns + self.link.transfer_ns(SEGMENT));
-        let start_ns = self.short_free_at_ns.max(on_its_way_ns);
-        self.short_free_at_ns = start_ns + (end_ns - now_ns - wait_ns);
-        (start_ns - now_ns, self.short_free_at_ns)
+        // in turn with the segments of longer ones, which have the other half of the link
+        let on_its_way_ns = now_ns + self.link.transfer_ns(SEGMENT);
+        let service_ns = end_ns - now_ns - wait_ns;
+        let start_ns = self.short_free_at_ns.max(on_its_way_ns).min(behind_ns);
+        self.short_free_at_ns = (start_ns + 2 * service_ns).min(end_ns);
+        (start_ns - now_ns, start_ns + service_ns)
     }
 
     /// As [`Link::busy_ns`].
@@ -126,8 +129,8 @@ mod tests {
         let mut link = SharedLink::new(1e9, 0);
         assert_eq!(link.pass(0, 8_000_000), (0, 8_000_000));
         assert_eq!(link.pass(1_000, 4_000), (SEGMENT, 1_000 + SEGMENT + 4_000));
-        // behind the first of its kind, and when the other ends anyhow
-        assert_eq!(link.pass(1_000, 4_000).1, 1_000 + SEGMENT + 8_000);
+        // behind the first of its kind and a turn of the other, and when that ends anyhow
+        assert_eq!(link.pass(1_000, 4_000).1, 1_000 + SEGMENT + 12_000);
         assert_eq!(link.pass(7_990_000, 4_000).0, 18_000, "8 ms, and what the two took");
         // all that was sent has passed before the next long one begins
         assert_eq!(link.pass(7_990_000, 1_000_000).1, 9_012_000);
@@ -135,6 +138,30 @@ mod tests {
         // alone they pass as they come
         assert_eq!(link.pass(10_000_000, SEGMENT), (0, 10_000_000 + SEGMENT));
         assert_eq!(link.pass(10_000_000, 1_000).0, SEGMENT);
+    }
+
+    /// A closed loop of short commands that would fill the link, beside one of long ones: half for each, and no more
+    /// than there is.
+    #[test]
+    fn neither_short_nor_long_commands_starve() {
+        let mut link = SharedLink::new(1e9, 0);
+        let mut next: Vec<(u64, u64)> = vec![(0, 1 << 20); 8];
+        next.extend([(0, SEGMENT); 64]);
+        let (mut passed, end_ns) = ([0_u64; 2], 2_000_000_000);
+        while let Some((index, &(now_ns, bytes))) = next.iter().enumerate().min_by_key(|(_, (at, _))| *at)
+            && now_ns < end_ns
+        {
+            let (_, end) = link.pass(now_ns, bytes);
+            next[index].0 = end;
+            passed[usize::from(bytes == SEGMENT)] += if end < end_ns { bytes } else { 0 };
+        }
+        let parts = passed.map(|bytes| bytes as f64 / 2e9);
+        assert!(parts.iter().all(|part| (0.48..0.52).contains(part)), "{parts:?}");
+        // but for what was on its way at the end
+        assert!(
+            parts.iter().sum::<f64>() < 1.0 + 8.0 * f64::from(1 << 20) / 2e9,
+            "{parts:?}"
+        );
     }
 
     #[test]

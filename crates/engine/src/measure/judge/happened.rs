@@ -146,7 +146,10 @@ pub fn shortages(point: &PointReport) -> Vec<String> {
                 memory.state_name(),
                 taken(memory)
             ),
-            false => format!("VMs on {name} need more than their memory limits: {}.", taken(memory)),
+            false => format!(
+                "VMs on {name} lack memory although it has some free (limits of their own, or not read back yet): {}.",
+                taken(memory)
+            ),
         })
         .collect();
     let is_touched = |host: &HostReport| {

@@ -51,6 +51,8 @@ fn default_slice_ns(cpus: usize) -> u64 {
 pub(super) struct Task {
     group: usize,
     pub(super) domain: Domain,
+    /// Where it began.
+    first_cpu: usize,
     pub(super) cpu: usize,
     queued: bool,
     /// Weight in its queue.
@@ -160,6 +162,8 @@ pub struct LinuxScheduler {
     /// CPUs on whose queues tasks wait.
     pub(super) crowded: CpuSet,
     pub(super) balancer: Balancer,
+    /// Tasks that began on each CPU and are there still, somewhere.
+    begun: Vec<u32>,
     /// By core, under core scheduling: the virtual times of its two queues when one of its threads became forced idle
     /// while tasks waited there (`se_fi_update`).
     forced_idle: Vec<Option<[f64; 2]>>,
@@ -188,6 +192,7 @@ impl LinuxScheduler {
             queues: vec![RunQueue::new(); topology.cpus()],
             crowded: CpuSet::new(topology.cpus()),
             forced_idle: vec![None; topology.cores()],
+            begun: vec![0; topology.cpus()],
             balancer: Balancer::new(topology, tick_ns, interval_ns),
         }
     }
@@ -395,20 +400,21 @@ impl CpuScheduler for LinuxScheduler {
         let cpu = match &spec.domain {
             // a new thread begins where fewest are (`sched_balance_find_dst_cpu`)
             Domain::Mask(mask) => {
-                let tasks = |cpu: usize| self.tasks.iter().filter(|task| task.cpu == cpu).count();
                 let cpus = self.topology.cpus();
                 let after = |cpu: usize| (cpu + cpus - spec.first_cpu % cpus) % cpus;
-                let found = mask.iter().min_by_key(|&cpu| (tasks(cpu), after(cpu)));
+                let found = mask.iter().min_by_key(|&cpu| (self.begun[cpu], after(cpu)));
                 found.unwrap_or(spec.first_cpu)
             }
             _ => spec.first_cpu % self.topology.cpus(),
         };
+        self.begun[cpu] += 1;
         // a new task counts as one that was always awake (`init_entity_runnable_average`)
         let runnable = LoadAverage::full();
         self.groups[spec.group].runnable.put_in(&runnable);
         self.tasks.push(Task {
             group: spec.group,
             domain: spec.domain,
+            first_cpu: cpu,
             cpu,
             queued: false,
             weight: 1.0,
@@ -428,6 +434,7 @@ impl CpuScheduler for LinuxScheduler {
             self.withdraw(world);
         }
         let task = &mut self.tasks[world as usize];
+        self.begun[task.first_cpu] -= 1;
         let index = task.group;
         let group = &mut self.groups[index];
         group.runnable.take_out(&std::mem::take(&mut task.runnable));
