@@ -65,8 +65,8 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "is_normal")]
     #[schemars(with = "MemoryShares", default = "Shares::default")]
     pub memory_shares: Shares,
-    /// Memory reserved for each VM and never reclaimed; at most `memory`. On ESXi, the VMs of a host cannot reserve more
-    /// than the host has.
+    /// Memory reserved for each VM and never reclaimed; at most `memory`. On ESXi, the VMs of a host cannot reserve
+    /// more than the host has.
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_reservation: Bytes,

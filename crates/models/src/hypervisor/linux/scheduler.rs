@@ -757,6 +757,26 @@ mod tests {
         assert_eq!(scheduler.next(1, 0, &cpus), Some(2));
     }
 
+    #[test]
+    fn an_idle_cpu_keeps_from_other_caches_only_what_it_may_run() {
+        for (mask, pulled) in [([0, 2].as_slice(), Some(1)), ([0, 1, 2].as_slice(), None)] {
+            let (mut scheduler, mut cpus) = of(Topology {
+                nodes: 1,
+                nodes_per_socket: 1,
+                cores_per_node: 4,
+                cores_per_l3: 2,
+                threads_per_core: 1,
+            });
+            add_vm(&mut scheduler, 1000.0, Domain::Mask([0].into_iter().collect()));
+            add_vm(&mut scheduler, 1000.0, Domain::Mask(mask.iter().copied().collect()));
+            assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
+            // it waits where it ran last; CPU 1, of the same cache, and CPU 2 are idle
+            scheduler.join(1, 0, 0);
+            scheduler.start_waiting(1);
+            assert_eq!(scheduler.pull_newly_idle(2, 0, &cpus), pulled, "{mask:?}");
+        }
+    }
+
     const MS: u64 = 1_000_000;
     const HALF_LIFE_NS: u64 = 32 << 20;
 
