@@ -133,6 +133,10 @@ class HighAvailability(TypedDict, total=False):
     """Host that manages HA (FDM primary, Proxmox master), by name. HA detects its failure later than that of
     other hosts. Default: none; every failed host counts as another one.
     """
+    quorum_device: bool
+    """A quorum device (QDevice) votes with the hosts. Only for `proxmox`, which restarts VMs only with a
+    majority of votes. Default: unknown; a simulation assumes none.
+    """
     boot: Duration
     """Time from power-on until a VM serves again: firmware, operating system, application. Default: 60 s
     (assumed). A quantity such as `20ms`.

@@ -69,6 +69,7 @@ pub use hypertwin_kernel::{half_width_95, replication_seed};
 pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::hypervisor::esxi::memory::overhead as memory_overhead;
 pub use hypertwin_models::layout::layouts;
+pub use hypertwin_models::restart::has_quorum;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use islands::Islands;

@@ -132,7 +132,7 @@ fn megahertz_of_a_vm_are_those_of_each_host_on_which_it_was() {
 /// Times until the failure of `h-1` is noticed, with several seeds, under these settings of HA.
 fn noticed_after(ha: &Value) -> Vec<f64> {
     let mut text = cluster(
-        2,
+        3,
         json!({"a": vms(1, json!({"host": "h-1"}))}),
         json!({"run": {"duration": "290 s", "sample_interval": "10 s"}, "failures": [{"at": "5 s", "fails": ["h-1"]}]}),
     );
@@ -231,6 +231,39 @@ fn proxmox_starts_four_at_a_time_on_each_node_and_masakari_three_in_all() {
         );
         let restarts = outages(&report(&text), "restart_s", "a");
         assert_eq!([6.0, 8.0, 10.0].map(|time| count(&restarts, time)), by_time, "{policy}");
+    }
+}
+
+#[test]
+fn proxmox_restarts_only_with_a_majority_of_votes() {
+    let cases = [
+        (2, vec!["h-1"], None, false),
+        (2, vec!["h-1"], Some(true), true),
+        (3, vec!["h-1"], Some(false), true),
+        (3, vec!["h-1", "h-2"], None, false),
+        (3, vec!["h-1", "h-2"], Some(true), true),
+        (4, vec!["h-1", "h-2"], Some(false), false),
+        (4, vec!["h-1", "h-2"], Some(true), true),
+    ];
+    for (hosts, fail, device, restarts) in cases {
+        let failures: Vec<Value> = fail
+            .iter()
+            .map(|host| json!({"at": "5 s", "fails": [host], "returns": "40 s"}))
+            .collect();
+        let mut text = cluster(
+            hosts,
+            json!({"a": vms(1, json!({"host": "h-1"}))}),
+            json!({"clusters": {"default": {"ha": {"policy": "proxmox", "detection": "1 s"}}}, "failures": failures}),
+        );
+        if let Some(device) = device {
+            text["clusters"]["default"]["ha"]["quorum_device"] = json!(device);
+        }
+        let found = report(&text);
+        // else with the hosts that return
+        let at = if restarts { 6.0 } else { 40.0 };
+        assert_eq!(outages(&found, "restart_s", "a"), [at], "{hosts} hosts, {device:?}");
+        let lacks = found["unplaced"].as_array().map_or(0, Vec::len);
+        assert_eq!(lacks, usize::from(!restarts), "{found}");
     }
 }
 
@@ -868,7 +901,7 @@ fn random_cluster(seed: u64) -> Value {
         "name": "swarm", "run": {"duration": format!("{SWARM_S} s"), "warmup": "0 s", "sample_interval": "10 s"},
         "hosts": {"h": host, "still": still}, "vms": groups, "rules": rules, "failures": failures, "events": events,
         "clusters": {"default": {"ha": {
-            "policy": policy, "boot": format!("{} ms", dice.range(0, 6_000)), "detection": format!("{} ms", dice.range(0, 9_000)),
+            "policy": policy, "quorum_device": dice.one_in(2), "boot": format!("{} ms", dice.range(0, 6_000)), "detection": format!("{} ms", dice.range(0, 9_000)),
         }}},
         "workloads": {"w": {
             "arrivals": {"closed": {"population": 2, "think": {"mean": "200 ms"}}}, "cpu": {"mean": "20 ms"}, "ios": 1,
@@ -951,6 +984,26 @@ fn seconds(time: &Value) -> f64 {
     }
 }
 
+/// Whether HA may restart VMs at a time: with Proxmox only while most votes are there.
+fn may_restart(text: &Value, at_s: f64) -> bool {
+    let ha = &text["clusters"]["default"]["ha"];
+    let hosts = text["hosts"]["h"]["count"].as_u64().unwrap();
+    let is_down = |host: &u64| {
+        text["failures"].as_array().unwrap().iter().any(|one| {
+            let lasts = one.get("returns").is_none_or(|returns| at_s < seconds(returns));
+            one["fails"] == json!([format!("h-{host}")]) && seconds(&one["at"]) <= at_s && lasts
+        })
+    };
+    let down = (1..=hosts).filter(is_down).count() as u64;
+    let has_device = ha["quorum_device"] == json!(true);
+    let votes = match (has_device, hosts % 2) {
+        (false, _) => hosts,
+        (true, 0) => hosts + 1,
+        (true, _) => 2 * hosts - 1,
+    };
+    ha["policy"] != json!("proxmox") || 2 * (votes - down) > votes
+}
+
 /// The hosts of the cluster that are up at the end and take VMs.
 fn open_hosts(text: &Value) -> Vec<String> {
     let hosts = (1..=text["hosts"]["h"]["count"].as_u64().unwrap()).map(|number| format!("h-{number}"));
@@ -1027,6 +1080,10 @@ fn check(seed: u64) {
             continue;
         }
         let to = what["to"].as_str().unwrap();
+        assert!(
+            what["kind"] != json!("restart") || may_restart(&text, at),
+            "seed {seed} at {at}: {vm} without a quorum"
+        );
         let before = replay.places.insert(vm.clone(), None).flatten();
         assert_ne!(before.as_deref(), Some(to), "seed {seed}: {vm} is there");
         assert_eq!(replay.broken(&vm, to), None, "seed {seed} at {at}: {vm} on {to}");
@@ -1065,7 +1122,10 @@ fn check(seed: u64) {
             "seed {seed}: {vm} is down for {down_s} s, {by_outages} by outages"
         );
         // what can restart does: all was over long before the end
-        if place.is_none() && text["vms"][replay.group(vm)]["restart_priority"] != json!("disabled") {
+        if place.is_none()
+            && may_restart(&text, SWARM_S)
+            && text["vms"][replay.group(vm)]["restart_priority"] != json!("disabled")
+        {
             // what is on its way holds its room
             let is_taken = |host: &String| {
                 moves

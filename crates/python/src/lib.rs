@@ -293,6 +293,13 @@ fn vnuma(scenario_json: &str) -> PyResult<String> {
     json(&BTreeMap::from([("vms", layouts)]))
 }
 
+/// True if the hosts that are up have a quorum of a cluster: more than half of the votes, with those of a quorum
+/// device.
+#[pyfunction]
+fn has_quorum(up: usize, hosts: usize, has_device: bool) -> bool {
+    hypertwin_engine::has_quorum(up, hosts, has_device)
+}
+
 /// Shortest and longest time in seconds from a failure to the first restart by an HA type, if the host that manages HA
 /// fails or another one.
 #[pyfunction]
@@ -501,6 +508,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(durability, module)?)?;
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
     module.add_function(wrap_pyfunction!(detection_s, module)?)?;
+    module.add_function(wrap_pyfunction!(has_quorum, module)?)?;
     module.add_function(wrap_pyfunction!(migration_facts, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -8,6 +8,7 @@ ReasonCode = Literal[
     "no-data",
     "no-writes",
     "nobody-restarts",
+    "no-quorum",
     "no-power-on",
     "no-host",
     "no-space",
@@ -17,9 +18,10 @@ ReasonCode = Literal[
     "hosts-guessed",
     "not-proven",
 ]
-"""Reasons why a failure is not tolerated (the first five), leaves a pool degraded (`no-space`), or is unknown.
+"""Reasons why a failure is not tolerated (the first six), leaves a pool degraded (`no-space`), or is unknown.
 
-In order: data of a pool cannot be read. Data cannot be written. HA is off. No host can meet a reservation. No host has
+In order: data of a pool cannot be read. Data cannot be written. HA is off. Proxmox HA has no majority
+of votes. No host can meet a reservation. No host has
 headroom for the demand within the limits. A pool has no space to recover. The HA type is unknown. Proxmox HA needs a
 further vote. A demand is unknown. The hosts of VMs are a guess. Neither a placement of all VMs nor a proof against one
 was found.

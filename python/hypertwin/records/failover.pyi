@@ -9,6 +9,7 @@ ReasonCode: TypeAlias = Literal[
     "no-data",
     "no-writes",
     "nobody-restarts",
+    "no-quorum",
     "no-power-on",
     "no-host",
     "no-space",

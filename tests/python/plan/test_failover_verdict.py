@@ -350,21 +350,27 @@ def test_reservations_are_no_reason_where_no_remaining_host_could_ever_run_a_vm(
 
 
 @pytest.mark.parametrize(
-    ("policy", "hosts", "fail", "survives"),
+    ("ha", "hosts", "fail", "survives"),
     [
-        ("proxmox", 2, 1, None),
-        ("proxmox", 3, 1, True),
-        ("proxmox", 4, 2, None),
-        ("proxmox", 5, 2, True),
-        ("fdm", 2, 1, True),
+        ({"policy": "proxmox"}, 2, 1, None),
+        ({"policy": "proxmox", "quorum_device": False}, 2, 1, False),
+        ({"policy": "proxmox", "quorum_device": True}, 2, 1, True),
+        ({"policy": "proxmox"}, 3, 1, True),
+        ({"policy": "proxmox"}, 4, 2, None),
+        ({"policy": "proxmox", "quorum_device": True}, 4, 2, True),
+        # a quorum device does not help
+        ({"policy": "proxmox"}, 4, 3, False),
+        ({"policy": "proxmox"}, 5, 2, True),
+        ({"policy": "fdm"}, 2, 1, True),
     ],
 )
-def test_proxmox_restarts_nothing_without_a_quorum(policy: str, hosts: int, fail: int, survives: bool | None):
-    there = made({"h": host(count=hosts)}, {"v": vm("h-1", 4)}, clusters={"default": {"ha": {"policy": policy}}})
+def test_proxmox_restarts_nothing_without_a_quorum(ha: dict[str, Any], hosts: int, fail: int, survives: bool | None):
+    there = made({"h": host(count=hosts)}, {"v": vm("h-1", 4)}, clusters={"default": {"ha": ha}})
     found = of_cluster(there, there.inventory.clusters[0], Limits(failures=fail))
     assert found is not None
     assert found["survives"] is survives
     assert ("unless there is a QDevice" in found["text"]) == (survives is None)
+    assert ("has no quorum and restarts nothing" in found["text"]) == (survives is False)
 
 
 def test_quorum_is_not_told_of_where_ha_is_off() -> None:

@@ -97,6 +97,11 @@ pub struct HighAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-1"]))]
     pub primary: Option<String>,
+    /// A quorum device (QDevice) votes with the hosts. Only for `proxmox`, which restarts VMs only with a majority of
+    /// votes. Default: unknown; a simulation assumes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub quorum_device: Option<bool>,
     /// Time from power-on until a VM serves again: firmware, operating system, application. Default: 60 s (assumed).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]

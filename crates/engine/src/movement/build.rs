@@ -226,6 +226,7 @@ fn cluster(island: &Island, of: &IslandCluster) -> Cluster {
                 .iter()
                 .copied()
                 .find(|&host| ha.primary.as_deref() == Some(island.hosts[host].name)),
+            has_quorum_device: ha.quorum_device == Some(true),
             // vSAN datastores cannot be used for heartbeats
             has_heartbeat_datastores: here.clone().any(|vm| island.groups[vm.group].spec.storage.is_none()),
         })

@@ -7,7 +7,7 @@ use crate::ids::{HostId, VmId};
 use crate::ordered::sort_by;
 use hypertwin_cluster::{RestartPolicy, RestartPriority};
 use hypertwin_kernel::{Nanos, Stream};
-use hypertwin_models::restart::{AtOnce, Failed, POWER_ON_S, Place, Policy, policy};
+use hypertwin_models::restart::{AtOnce, Failed, POWER_ON_S, Place, Policy, has_quorum, policy, votes};
 
 /// From a failure until the first restart by a policy, in seconds: the shortest and the longest time. FDM is taken to
 /// have heartbeat datastores.
@@ -145,6 +145,12 @@ impl Movement {
     fn power_on(&mut self, cluster: usize, clock: &mut Clock) {
         let Some(ha) = &self.clusters[cluster].ha else { return };
         let policy = ha.policy;
+        if let Some(lacks) = self.lacking_quorum(cluster, ha) {
+            for vm in std::mem::take(&mut self.clusters[cluster].queue) {
+                self.has_no_place(cluster, vm, lacks.clone(), clock);
+            }
+            return;
+        }
         let mut position = 0;
         while let Some(&vm) = self.clusters[cluster].queue.get(position) {
             let of = &self.clusters[cluster];
@@ -171,6 +177,18 @@ impl Movement {
                 },
             }
         }
+    }
+
+    /// The missing votes, in words, if HA restarts nothing without a quorum and has none.
+    fn lacking_quorum(&self, cluster: usize, ha: &Ha) -> Option<String> {
+        let hosts = &self.site.clusters[cluster];
+        let up = hosts.iter().filter(|&&host| self.site.hosts[host].is_up).count();
+        if !ha.policy.needs_quorum || has_quorum(up, hosts.len(), ha.has_quorum_device) {
+            return None;
+        }
+        let all = votes(hosts.len(), ha.has_quorum_device);
+        let there = up + all - hosts.len();
+        Some(format!("a quorum: {there} of {all} votes remain"))
     }
 
     fn is_free(&self, policy: &Policy, host: HostId) -> bool {

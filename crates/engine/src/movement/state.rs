@@ -83,6 +83,7 @@ pub(super) struct Ha {
     pub boot_ns: Nanos,
     pub primary: Option<HostId>,
     pub has_heartbeat_datastores: bool,
+    pub has_quorum_device: bool,
 }
 
 /// A VM between its loss and its next life.

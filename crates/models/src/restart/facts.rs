@@ -6,6 +6,8 @@ pub struct Policy {
     /// From a failure until the first restart, in seconds: the shortest and the longest time. Each time between them is
     /// as likely, because a failure comes at any phase of periodic work.
     pub detection_s: fn(Failed) -> [f64; 2],
+    /// It restarts nothing without a majority of votes ([`has_quorum`]).
+    pub needs_quorum: bool,
     /// How many power-ons there are at a time.
     pub at_once: AtOnce,
     /// A class of restart priority waits until the power-ons of those before it have ended; without, there are no
@@ -24,6 +26,21 @@ pub struct Failed {
     pub is_primary: bool,
     /// Its cluster has datastores through which hosts can be seen alive.
     pub has_heartbeat_datastores: bool,
+}
+
+/// Votes of `hosts`, and of their quorum device: one more for an even number of hosts, else one for each host but one.
+pub fn votes(hosts: usize, has_device: bool) -> usize {
+    match has_device {
+        false => hosts,
+        true if hosts.is_multiple_of(2) => hosts + 1,
+        true => 2 * hosts - 1,
+    }
+}
+
+/// Whether `up` of `hosts`, with the votes of a quorum device that is up, have more than half of all votes.
+pub fn has_quorum(up: usize, hosts: usize, has_device: bool) -> bool {
+    let all = votes(hosts, has_device);
+    2 * (up + all - hosts) > all
 }
 
 /// How many power-ons there are at a time.

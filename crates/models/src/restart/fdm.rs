@@ -24,6 +24,7 @@ pub(super) const POLICY: Policy = Policy {
         (false, true) => [17.0, 18.0],
         (false, false) => [14.0, 15.0],
     },
+    needs_quorum: false,
     at_once: AtOnce::OnEachHost(32),
     has_classes: true,
     retries: Retries::After(&[120.0, 360.0, 840.0, 1_800.0]),

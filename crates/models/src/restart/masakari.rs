@@ -10,6 +10,7 @@ use super::facts::{AtOnce, Place, Policy, Retries};
 
 pub(super) const POLICY: Policy = Policy {
     detection_s: |_| [30.0 + 180.0, 60.0 + 30.0 + 180.0],
+    needs_quorum: false,
     at_once: AtOnce::InCluster(3),
     has_classes: false,
     retries: Retries::Every(120.0),

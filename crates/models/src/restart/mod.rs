@@ -18,7 +18,7 @@ mod fdm;
 mod masakari;
 mod proxmox;
 
-pub use facts::{AtOnce, Failed, Place, Policy, Retries};
+pub use facts::{AtOnce, Failed, Place, Policy, Retries, has_quorum, votes};
 
 use hypertwin_cluster::RestartPolicy;
 

@@ -8,10 +8,14 @@
 //! **Range.** The agent renews its lock, the manager looks at nodes, and the agent of the new node looks for services,
 //! each in a cycle of 10 s. The first shortens the time by up to 10 s, and the others lengthen it by up to 10 s each.
 //!
-//! **Sources.** proxmox/pve-docs, `ha-manager.adoc`; pmxcfs, `memdb.c`; proxmox/pve-ha-manager, `CRM.pm`, `LRM.pm` and
+//! **Sources.** proxmox/pve-docs, `ha-manager.adoc` and `pvecm.adoc`; pmxcfs, `memdb.c`; proxmox/pve-ha-manager, `CRM.pm`, `LRM.pm` and
 //! `Manager.pm`.
 //!
-//! **Not modelled.** Groups' node priorities, `static` placement, quorum.
+//! **Quorum.** Each node has a vote, and services are recovered only while more than half of the votes are there. A
+//! QDevice has one vote beside an even number of nodes, else one fewer than there are nodes (`pvecm qdevice setup`).
+//!
+//! **Not modelled.** Groups' node priorities, `static` placement. Nodes without a quorum reset themselves, if they run
+//! HA services (watchdog); here their VMs go on.
 
 use super::facts::{AtOnce, Failed, Place, Policy, Retries};
 
@@ -27,6 +31,7 @@ pub(super) const POLICY: Policy = Policy {
         let due = LOCK_S + if failed.is_primary { FENCE_DELAY_S } else { 0.0 };
         [due - CYCLE_S, due + 2.0 * CYCLE_S]
     },
+    needs_quorum: true,
     at_once: AtOnce::OnEachHost(4),
     has_classes: false,
     retries: Retries::Every(CYCLE_S),

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hypertwin import _core
 from hypertwin.documents.failover import Failover, HostFailure, PoolFate, PoolState, Reason, ReasonCode
 from hypertwin.language import Pool
 from hypertwin.members import Cluster
@@ -40,16 +41,16 @@ from hypertwin.plan.placement.restart import Restarts
 from hypertwin.scenario import Scenario, space
 
 ORDER: tuple[ReasonCode, ...] = (
-    *("no-data", "no-writes", "nobody-restarts", "no-power-on", "no-host"),
+    *("no-data", "no-writes", "nobody-restarts", "no-quorum", "no-power-on", "no-host"),
     "no-space",
     *("ha-not-known", "quorum-not-known", "demand-not-known", "hosts-guessed", "not-proven"),
 )
 """Reasons, most severe first."""
-NOT_SURVIVED = frozenset(ORDER[:5])
+NOT_SURVIVED = frozenset(ORDER[:6])
 """Codes that mean that a failure is not tolerated. Other codes except `no-space` mean unknown."""
 NOT_KNOWN: Mapping[ReasonCode, str] = {
     "ha-not-known": "HA is unknown (ha.policy)",
-    "quorum-not-known": "Proxmox HA has no quorum after some failures, unless there is a QDevice",
+    "quorum-not-known": "Proxmox HA has no quorum after some failures, unless there is a QDevice (ha.quorum_device)",
     "demand-not-known": "CPU demand is unknown",
 }
 """Texts about unknown facts, by code."""
@@ -174,7 +175,7 @@ def _judged(
         if len(sure) < len(outcome.cannot_restart):
             add("not-proven", "no restart of all VMs was found or ruled out")
         if waits:
-            for code, text in _not_known(scenario, made, len(made.hosts) - len(failed)):
+            for code, text in _of_ha(scenario, made, len(made.hosts) - len(failed)):
                 add(code, text)
         codes = {reason["code"] for reason in reasons}
         for pool in sorted(pool for pool, fate in pools.items() if fate["state"] == "degraded"):
@@ -193,14 +194,29 @@ def _judged(
         )
 
 
-def _not_known(scenario: Scenario, made: Problem, left: int) -> Iterator[tuple[ReasonCode, str]]:
-    """Yield what is not known of restarts on the hosts that are left."""
+def _has_quorum(scenario: Scenario, made: Problem, left: int) -> bool | None:
+    """Return whether HA can restart VMs with the hosts that are left, or None if that depends on a quorum device."""
     cluster = scenario.inventory.cluster[made.cluster]
-    policy = _ha(scenario, cluster).get("policy")
-    if cluster.ha is not False and not policy:
+    said = _ha(scenario, cluster)
+    if cluster.ha is False or said.get("policy") != "proxmox" or not left:
+        return True
+    device = said.get("quorum_device")
+    answers = {
+        _core.has_quorum(left, len(made.hosts), each) for each in ([False, True] if device is None else [device])
+    }
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _of_ha(scenario: Scenario, made: Problem, left: int) -> Iterator[tuple[ReasonCode, str]]:
+    """Yield why HA cannot restart VMs on the hosts that are left, or what is not known of that."""
+    cluster = scenario.inventory.cluster[made.cluster]
+    if cluster.ha is not False and not _ha(scenario, cluster).get("policy"):
         yield "ha-not-known", "HA is unknown (ha.policy)"
-    if cluster.ha is not False and policy == "proxmox" and 0 < 2 * left <= len(made.hosts):
-        yield "quorum-not-known", "Proxmox HA has no quorum, unless there is a QDevice"
+    has_quorum = _has_quorum(scenario, made, left)
+    if has_quorum is False:
+        yield "no-quorum", "Proxmox HA has no quorum and restarts nothing"
+    if has_quorum is None:
+        yield "quorum-not-known", "Proxmox HA has no quorum, unless there is a QDevice (ha.quorum_device)"
     if made.not_known:
         yield "demand-not-known", "CPU demand is unknown"
     guessed = [vm.name for vm in made.vms if vm.host_is_guess]
