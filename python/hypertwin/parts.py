@@ -654,7 +654,8 @@ class VmGroup(TypedDict, total=False):
     """
     live_migration: bool
     """The VM can migrate while it runs. `false` for containers (LXC) and VMs with passed-through devices: they
-    stay on their host in maintenance and balancing. After a host failure they restart like other VMs.
+    stay on their host in maintenance and balancing, as do VMs of ESXi with `affinity`. After a host failure
+    they restart like other VMs.
     """
     storage_appliance: bool
     """The VM serves storage to its host (Nutanix CVM, ScaleIO SVM). Its CPU counts as a cost of the storage

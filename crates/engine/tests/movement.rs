@@ -672,6 +672,14 @@ fn what_cannot_migrate_stays_and_restarts_elsewhere_after_a_failure() {
         json!({"ct": vms(2, json!({"host": "h-1", "live_migration": false})), "b": vms(1, json!({"host": "h-1"}))}),
         json!({"events": [{"at": "5 s", "maintenance": "h-1", "until": "15 s"}]}),
     );
+    let mut pinned = text.clone();
+    pinned["vms"]["ct"] = vms(2, json!({"host": "h-1", "affinity": "0-1"}));
+    for (hypervisor, stay) in [("esxi-7.0", 2), ("linux-6.6", 0)] {
+        pinned["hosts"]["h"]["hypervisor"] = json!(hypervisor);
+        let found = report(&pinned);
+        let unplaced = found["unplaced"].as_array().map_or(0, Vec::len);
+        assert_eq!(unplaced, stay, "{hypervisor}: vMotion refuses VMs with an affinity");
+    }
     let emptied = report(&text);
     let moved: Vec<&Value> = emptied["moves"]
         .as_array()

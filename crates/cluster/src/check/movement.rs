@@ -60,20 +60,25 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
             }
             continue;
         };
-        if event.migrate.is_some() && !vm.live_migration {
+        let hosts = sections.hosts_of(vm).unwrap_or_default();
+        let mut families = hosts.iter().map(|(_, host)| host.hypervisor.family());
+        let is_tied = families.any(|family| !vm.migrates_live(family));
+        if event.migrate.is_some() && (is_tied || !vm.live_migration) {
             found.push(Issue::new(
                 ["events", &index, "migrate"],
                 "no-live-migration",
                 show_text(name),
                 "a VM that can migrate while it runs".to_owned(),
-                "its live_migration is false: remove the event".to_owned(),
+                match vm.live_migration {
+                    true => "vMotion refuses VMs with affinity: remove the affinity or the event".to_owned(),
+                    false => "its live_migration is false: remove the event".to_owned(),
+                },
             ));
             continue;
         }
         let Some(Ok(Some((_, to)))) = event.to.as_ref().map(|host| host_group(sections, host)) else {
             continue;
         };
-        let hosts = sections.hosts_of(vm).unwrap_or_default();
         if !hosts.is_empty() && hosts.iter().all(|(_, host)| host.cluster != to.cluster) {
             found.push(Issue::new(
                 ["events", &index, "to"],

@@ -140,7 +140,7 @@ fn machine(island: &Island, vm: &IslandVm) -> Machine {
         priority: spec.restart_priority,
         place: Some(vm.host),
         target: None,
-        is_live: spec.live_migration,
+        is_live: spec.migrates_live(host.hypervisor.family()),
         only_on: spec.storage_appliance.then_some(vm.host),
         is_restarted: false,
         is_up: true,

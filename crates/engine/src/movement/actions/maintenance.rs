@@ -41,7 +41,7 @@ impl Movement {
     fn send_away(&mut self, vm: VmId, notes: bool, clock: &mut Clock) {
         let open = match self.site.vms[vm].is_live {
             true => self.site.open_to(vm),
-            false => Err("to be powered off to move (live_migration: false)".to_owned()),
+            false => Err("to be powered off to move (live_migration: false, or affinity on ESXi)".to_owned()),
         };
         match open {
             Ok(open) => {
