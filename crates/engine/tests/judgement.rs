@@ -40,6 +40,8 @@ fn made(workload: &str, client: &str) -> (PointReport, Replication) {
     for vm in point.vms.values_mut().chain(point.groups.values_mut()) {
         quiet(vm);
     }
+    // the pace of a generator that has one
+    point.vms.values_mut().for_each(|vm| vm.iops = 100.0);
     for host in point.hosts.values_mut() {
         (host.usage_pct, host.utilization_pct, host.memory_usage_pct) = (10.0, 10.0, 1.0);
         host.nodes.values_mut().for_each(|node| node.memory_gb_per_s = 0.0);
@@ -422,6 +424,16 @@ fn load_that_fills_nothing_is_a_loop_or_paced() {
         ("slow-generator", LimitKind::Nothing),
     ] {
         assert_eq!(judged(workload, |_| {}).limits["db"].kind, expected, "{workload}");
+    }
+    // a pace of two I/Os in 20 ms, of which one may come after the end
+    for (iops, expected) in [(49.0, LimitKind::Nothing), (47.0, LimitKind::Latency)] {
+        let (mut point, first) = made("slow-generator", "generator");
+        point.vms.get_mut("db").unwrap().iops = iops;
+        assert_eq!(
+            judge(&point, &first).limits["db"].kind,
+            expected,
+            "{iops} of 100 I/Os per second"
+        );
     }
     let idle = judged("loop", |point| db(point).throughput_per_s = 0.0);
     assert_eq!(idle.limits["db"].kind, LimitKind::Nothing);

@@ -22,7 +22,7 @@ fn machine(hypervisor: &str, sockets: u32, threads: u32) -> Value {
 
 /// An idle VM that takes the memory of the node of some CPUs.
 fn filling(cpus: &str) -> Value {
-    vm(1, "chase", json!({"load": 0, "affinity": cpus, "memory": "1000 GiB"}))
+    vm(1, "chase", json!({"load": 0, "affinity": cpus, "memory": "1 TiB"}))
 }
 
 /// One process on each vCPU that does nothing but stream; a transaction moves 0.8 GB.
@@ -192,6 +192,36 @@ fn memory_is_local_where_threads_without_a_home_run() {
             );
         }
         assert_near(seen["resting"].numa_local_pct, 0.0, 1e-9, "what has not run");
+    }
+}
+
+/// What the hypervisor keeps is spread over the nodes, and VMs have the rest of each.
+#[test]
+fn a_node_has_the_memory_that_the_hypervisor_leaves() {
+    for (hypervisor, keeps, expected) in [
+        ("linux-6.12", Some("0 GiB"), 25.0),
+        ("linux-6.12", Some("1024 GiB"), 50.0),
+        ("linux-6.12", None, 25.0),
+        ("esxi-8.0", Some("0 GiB"), 25.0),
+        ("esxi-8.0", Some("1024 GiB"), 50.0),
+        // where it is not known, as in a published example
+        ("esxi-8.0", None, 25.0 / 0.89),
+    ] {
+        let mut host = machine(hypervisor, 2, 1);
+        if let Some(keeps) = keeps {
+            host["hypervisor_memory"] = json!(keeps);
+        }
+        let vms = json!({"a": vm(8, "chase", json!({"memory": "256 GiB", "count": 2}))});
+        let text = scenario(host, vms, json!({"chase": chase(0.5)}), "1 s", "0 s");
+        let nodes = report(&text, 1).hosts.remove("h").expect("the host").nodes;
+        for (name, node) in nodes {
+            assert_near(
+                node.memory_pct,
+                expected,
+                1e-6,
+                &format!("{hypervisor}, {keeps:?}: node {name}"),
+            );
+        }
     }
 }
 

@@ -17,15 +17,15 @@ pub enum Cycle {
     Generator {
         /// How many; `None`: one for each vCPU.
         workers: Option<u32>,
-        /// Whether there is a rate that they do not exceed.
-        is_paced: bool,
+        /// I/Os per second of a VM that they do not exceed.
+        pace_per_s: Option<f64>,
     },
 }
 
 impl Cycle {
     /// Whether its latency is what its depth makes it: workers without a rate.
     pub const fn chooses_latency(self) -> bool {
-        matches!(self, Self::Generator { is_paced: false, .. })
+        matches!(self, Self::Generator { pace_per_s: None, .. })
     }
 }
 
@@ -53,7 +53,7 @@ impl Task {
             Arrivals::Parallel { .. } => Cycle::Closed { think_ms: 0.0 },
             Arrivals::Io { workers, rate, .. } => Cycle::Generator {
                 workers: *workers,
-                is_paced: rate.is_some(),
+                pace_per_s: rate.map(|rate| rate.per_second() * group.load),
             },
         };
         Self {

@@ -218,9 +218,7 @@ impl PointErrors {
 
     /// Whether the scenario sets the throughput of a group: its load has a rate, and nothing limits it.
     fn is_given(&self, section: &str, name: &str) -> bool {
-        matches!(section, "groups" | "vms")
-            && self.error.topology.is_paced(name)
-            && matches!(self.limit(name), "nothing" | "latency")
+        matches!(section, "groups" | "vms") && self.error.topology.is_paced(name) && self.limit(name) == "nothing"
     }
 
     /// The kind of limit of a group, or of the group of a VM.

@@ -59,6 +59,9 @@ const MOST_OF_LATENCY_PCT: f64 = 50.0;
 /// Part of what a node's memory or a link between nodes carries from which on more was asked than it delivered.
 const MUCH_TRAFFIC: f64 = 0.5;
 
+/// Part of its pace from which on a generator keeps it.
+const KEPT_PACE: f64 = 0.98;
+
 /// A station that I/Os pass.
 struct Passed<'p> {
     name: &'p str,
@@ -405,7 +408,10 @@ impl Case<'_> {
     fn cycle(&self) -> Limit {
         let does_nothing = self.vm.throughput_per_s + self.vm.iops == 0.0;
         let has_room = match self.task.cycle {
-            Cycle::Paced | Cycle::Generator { is_paced: true, .. } => true,
+            Cycle::Paced => true,
+            Cycle::Generator {
+                pace_per_s: Some(pace), ..
+            } => self.members.iter().all(|vm| self.keeps_pace(vm, pace)),
             Cycle::Closed { think_ms } => think_ms > 0.0 && think_ms > self.vm.response_ms.mean.unwrap_or(0.0),
             Cycle::Generator { .. } => false,
         };
@@ -422,6 +428,12 @@ impl Case<'_> {
             text,
             holds_io: false,
         }
+    }
+
+    /// Whether a VM does the I/Os of its pace, but for one that may come after the end. VMs that were down do not count.
+    fn keeps_pace(&self, vm: &VmReport, pace_per_s: f64) -> bool {
+        let all = pace_per_s * self.point.duration_s;
+        vm.down_s > 0.0 || vm.iops * self.point.duration_s >= KEPT_PACE * all - 1.0
     }
 
     /// Stations that its I/Os pass: its own, of its array or pool, and of its hosts.
