@@ -623,6 +623,10 @@ class HypervisorFacts(Member):
     """True if a VM's CPU limit is a quota per period, as that of a container is."""
     wider_than_host: bool
     """True if a VM can have more vCPUs than its host has logical CPUs."""
+    affinity_ties: bool
+    """True if a VM with a CPU affinity cannot migrate while it runs."""
+    node_memory_pct: int
+    """Maximum % of a NUMA node's memory that VMs can use, unless `hypervisor_memory` is set."""
     controllers: tuple[str, ...]
     """Kinds of storage controller for VMs, the default first; without a hypervisor the host's own."""
     scheduler: frozenset[str]

@@ -11,24 +11,17 @@
 //! share these rules, so advice and simulation cannot disagree.
 
 use crate::{memory, numa};
-use hypertwin_cluster::{Family, HostGroup, VmGroup};
+use hypertwin_cluster::{HostGroup, VmGroup};
 use std::collections::BTreeSet;
-
-/// Part of a node's memory that VMs can have on ESXi, where a scenario does not say what the hypervisor keeps.
-///
-/// Assumed, from one example: on nodes of 256 GB a VM of 384 GB had 226 GB local and 155 GB remote, with a little not
-/// yet touched (F. Denneman, "vSphere 8 CPU Topology for Large Memory Footprint VMs", 2022), so between 226 and 229 of
-/// 256.
-const USABLE_MEMORY: f64 = 0.89;
 
 /// Memory of one node that VMs can have, or the host's own system: what the hypervisor and the services of pools keep
 /// is spread evenly over nodes.
 pub fn usable_bytes(host: &HostGroup) -> u64 {
     let bytes = host.memory_for_vms().bytes() / u64::from(host.nodes());
-    if host.hypervisor.family() != Family::Esxi || host.hypervisor_memory.is_some() {
-        return bytes;
+    match host.hypervisor_memory {
+        Some(_) => bytes,
+        None => bytes.min(host.memory_per_node.bytes() / 100 * host.hypervisor.family().facts().node_memory_pct),
     }
-    bytes.min((host.memory_per_node.bytes() as f64 * USABLE_MEMORY) as u64)
 }
 
 /// Physical NUMA nodes as a VM finds them.

@@ -130,7 +130,8 @@ pub struct VmGroup {
     #[schemars(extend("x-code" = "bad-affinity", "x-allowed" = "numbers and ranges of logical CPUs, such as 0-11,24", "examples" = ["0-11,24"]))]
     pub affinity: Option<String>,
     /// The VM can migrate while it runs. `false` for containers (LXC) and VMs with passed-through devices: they stay on
-    /// their host in maintenance and balancing, as do VMs of ESXi with `affinity`. After a host failure they restart like other VMs.
+    /// their host in maintenance and balancing, as do VMs of ESXi with `affinity`. After a host failure they restart
+    /// like other VMs.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub live_migration: bool,
     /// The VM serves storage to its host (Nutanix CVM, ScaleIO SVM). Its CPU counts as a cost of the storage layer.
@@ -267,10 +268,9 @@ impl VmGroup {
         self.balloon.unwrap_or(family.facts().balloons) && !self.huge_pages
     }
 
-    /// True if the VM can migrate from a host of this family while it runs. vMotion refuses VMs with a CPU affinity
-    /// (`AffinityConfigured` of the vSphere API).
+    /// True if the VM can migrate from a host of this family while it runs.
     pub fn migrates_live(&self, family: Family) -> bool {
-        self.live_migration && (family != Family::Esxi || self.affinity.is_none())
+        self.live_migration && !(family.facts().affinity_ties && self.affinity.is_some())
     }
 
     /// The logical CPUs of `affinity`, ascending and without repeats; `None` where there is no affinity.

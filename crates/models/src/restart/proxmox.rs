@@ -8,8 +8,8 @@
 //! **Range.** The agent renews its lock, the manager looks at nodes, and the agent of the new node looks for services,
 //! each in a cycle of 10 s. The first shortens the time by up to 10 s, and the others lengthen it by up to 10 s each.
 //!
-//! **Sources.** proxmox/pve-docs, `ha-manager.adoc` and `pvecm.adoc`; pmxcfs, `memdb.c`; proxmox/pve-ha-manager, `CRM.pm`, `LRM.pm` and
-//! `Manager.pm`.
+//! **Sources.** proxmox/pve-docs, `ha-manager.adoc` and `pvecm.adoc`; pmxcfs, `memdb.c`; proxmox/pve-ha-manager,
+//! `CRM.pm`, `LRM.pm` and `Manager.pm`.
 //!
 //! **Quorum.** Each node has a vote, and services are recovered only while more than half of the votes are there. A
 //! QDevice has one vote beside an even number of nodes, else one fewer than there are nodes (`pvecm qdevice setup`).

@@ -430,7 +430,8 @@ impl Case<'_> {
         }
     }
 
-    /// Whether a VM does the I/Os of its pace, but for one that may come after the end. VMs that were down do not count.
+    /// Whether a VM does the I/Os of its pace, but for one that may come after the end. VMs that were down do not
+    /// count.
     fn keeps_pace(&self, vm: &VmReport, pace_per_s: f64) -> bool {
         let all = pace_per_s * self.point.duration_s;
         vm.down_s > 0.0 || vm.iops * self.point.duration_s >= KEPT_PACE * all - 1.0
