@@ -1056,6 +1056,7 @@ fn cluster() -> Cluster {
             detection: Some(Duration::from_secs(15)),
             detection_longest: Some(Duration::from_secs(18)),
             primary: None,
+            quorum_device: None,
             boot: Some(Duration::from_secs(90)),
             admission_policy: Some(AdmissionPolicy::Percentage),
             admission_pct: Some(12.5),
