@@ -31,6 +31,8 @@ BUSY_THREADS = (
     "CPU usage from the time that its logical CPUs were busy, as if each busy one had a core to itself, up to 100 %"
 )
 """Assumption behind `usage_pct`, for cores with several threads."""
+FULL_PCT = 100.0
+"""Maximum CPU usage of a host of which only the busy time of its logical CPUs is known."""
 
 NOTICEABLE = 0.05
 """Share of a host's memory that firmware and kernel can keep from its NUMA nodes without a note."""
@@ -162,7 +164,7 @@ def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
     """
     if busy is None or not 0 <= busy <= 1.01:  # the counters of all CPUs are not read at one moment
         return None
-    return min(100 * busy * threads_per_core, 100.0)
+    return min(100 * busy * threads_per_core, FULL_PCT)
 
 
 def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:
