@@ -358,6 +358,15 @@ def test_of_limits_that_leave_nothing_the_one_that_is_exceeded_most_binds():
     assert counted({"esx": host(count=2)}, cpu)["vms_remaining"]["limited_by"] == "memory"
 
 
+def test_the_answer_says_of_which_size_the_vms_are_that_can_be_added():
+    def said(**asked: Any) -> str:
+        found = hypertwin.capacity(made(FOUR, {"web": vm(count=24, cluster="a")}), **asked)
+        return report.view(found)["answer"]["text"]
+
+    assert said().endswith("18 VMs of average size can be added.")
+    assert said(vm="2x32GiBx900MHz").endswith(" VMs of 2 x 32 GiB can be added.")
+
+
 def test_a_vm_larger_than_the_limit_of_any_host_has_one_to_itself():
     found = counted({"esx": host(count=3)}, {"big": vm(4, "240 GiB", host="esx-1")}, vm="4x16GiB")
     # 240 of 256 GiB are more than 90 %: of the two hosts that are left one is full, the other holds 14
