@@ -773,15 +773,21 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     assert next(story for story in told if len(story) == 63)[0]["name"] == "esx1"
 
 
-def test_a_cause_is_shown_as_severe_as_what_follows_from_it(look: Look) -> None:
+def test_a_cause_keeps_its_severity_and_is_placed_by_what_follows_from_it(look: Look) -> None:
     found = look({**HEALTHY, (HOST, "usage_pct"): 100})
-    assert [finding.severity for finding in found.findings] == ["critical", "warning"]
-    assert shown(found)[1].startswith("critical: esx1 is saturated and its guests do not show it")
-    glance, *_ = view.tables_of(diagnosis.view(found.document))
+    whole = diagnosis.view(found.document)
+    counted, first, second = shown(found)[:3]
+    assert ": 1 critical, 1 warning (" in counted
+    assert first.startswith("warning: esx1 is saturated and its guests do not show it")
+    assert first.endswith("; critical: host-cpu-saturated follows from it")
+    assert second.startswith("Findings by code")
+    glance, *_ = view.tables_of(whole)
     assert [(row["code"], row["severity"]["text"]) for row in glance["rows"]] == [
-        ("hidden-host-saturation", "critical"),
+        ("hidden-host-saturation", "warning"),
         ("host-cpu-saturated", "critical"),
     ]
+    (cause,) = (each for each in whole["sections"] if each["heading"].startswith("esx1 is saturated"))
+    assert cause["badge"] == {"text": "warning", "tone": "warn"}
 
 
 def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> None:
