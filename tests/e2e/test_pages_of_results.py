@@ -39,7 +39,7 @@ ANSWERS = {
     "guests": "Predicted before it was measured: the twin's median absolute error is throughput",
     "plan": "Move 3 VMs (4 moves) in 3 steps, about 4 min. Optimal.",
     "plan, not survived": "The cluster survives 3 of 4 host failures. If esx-3 fails, dwh-2 cannot restart: short of",
-    "plan, none exists": "Infeasible: memory is short, rule db-apart, failure of esx-2. Minimal conflict: rule db-",
+    "plan, none exists": "Infeasible: memory is short, rule db-apart, failure of esx-2. A plan exists without rule",
     "size": "20 vCPUs as 2 sockets of 10 cores: 2 virtual nodes of 10 vCPUs",
     "vnuma": "The guest sees 2 nodes of 8 + 8 vCPUs; 100% of its memory is local.",
     "comparison": "figures differ",

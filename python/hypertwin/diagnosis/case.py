@@ -18,6 +18,7 @@ from hypertwin.diagnosis.evidence import Evidence, Read, Stat
 from hypertwin.diagnosis.subjects import Busy, Cluster, Host, Subject, Vm, cluster_name
 from hypertwin.ingest import telemetry
 from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.kvm import linux_host
 from hypertwin.metrics.words import some
 from hypertwin.scenario import Scenario, virtual_numa
 
@@ -48,6 +49,7 @@ class Case:
             _call(hosts, {})
             _call(vms, {})
         _measured_hosts(evidence, hosts)
+        busy_threads = _busy_threads(evidence, hosts)
         paths = _prefixes(evidence, "vm")
         moved = _moved(evidence, paths) if simulated else []
         missing = _measured_vms(evidence, [path for path in paths if path not in moved], hosts, vms)
@@ -64,6 +66,8 @@ class Case:
         if moved:
             names = sorted({telemetry.names(path)["vm"] for path in moved})
             notes.append(f"moved during the run, so judged only on the host with most of their samples: {some(names)}")
+        if busy_threads:
+            notes.append(f"{some(busy_threads)}: {linux_host.BUSY_THREADS}")
         notes += _extents(evidence)
         for vm in vms:
             vm.appliance = vm.appliance or is_storage_appliance(vm.name)
@@ -280,6 +284,15 @@ def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
         clock, memory = evidence.stat(path, "clock_mhz"), evidence.stat(path, "memory_bytes")
         found.clock_mhz = found.clock_mhz or (clock.median if clock else None)
         found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
+
+
+def _busy_threads(evidence: Evidence, hosts: Sequence[Host]) -> list[str]:
+    """Add the CPU usage of Linux hosts. Returns the names of those with several threads per core."""
+    known = {
+        host.entity: max(host.threads // host.cores, 1) for host in hosts if host.entity and host.cores and host.threads
+    }
+    added = set(evidence.add_usage(known))
+    return [host.name for host in hosts if host.entity in added and known[host.entity] > 1]
 
 
 def _moved(evidence: Evidence, paths: Sequence[str]) -> list[str]:

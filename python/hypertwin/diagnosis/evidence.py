@@ -11,7 +11,7 @@ needs the peak.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -192,6 +192,22 @@ class Evidence:
             self._stats[entity, metric] = stat
             found = self._moments if stat.count == 1 else self._present
             found.add((entity.split("/")[-2], metric))
+
+    def add_usage(self, threads_per_core: Mapping[str, int]) -> list[str]:
+        """Add the CPU usage of Linux hosts, whose telemetry has only the busy time of their logical CPUs.
+
+        `threads_per_core` has the hosts of which it is known, by path. Returns the paths of hosts with added usage.
+        """
+        lacking = {path: threads for path, threads in threads_per_core.items() if not self.stat(path, "usage_pct")}
+        if self._path is None or not lacking:
+            return []
+        from hypertwin.ingest import aggregates
+
+        found = [each for each in aggregates.add_usage(self._path, lacking) if each.entity in lacking]
+        for each in found:
+            self._stats[each.entity, each.metric] = _stat(each)
+            self._present.add(("host", each.metric))
+        return [each.entity for each in found]
 
     def stat(self, entity: str | None, metric: str) -> Stat | None:
         """Return a metric of an entity, or None."""

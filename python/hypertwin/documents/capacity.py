@@ -350,7 +350,7 @@ class Cluster(Figures):
     without: Spare | None
     """Excluded hosts, or None if no host would remain."""
     host_cpu_usage_pct: float | None
-    """Measured usage of the hosts, in contrast to the sum of their VMs."""
+    """Measured usage of the hosts on average, in contrast to the sum of their VMs by the statistic of `demand`."""
     host_memory_usage_pct: float | None
     largest_restartable_vm: Restartable | None
     ha: Ha

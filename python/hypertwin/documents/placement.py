@@ -153,8 +153,10 @@ class Plan(TypedDict):
     binding_constraints: list[str]
     """Binding constraints of the plan: resources, rules, policies."""
     conflict: list[str]
-    """Without a plan: the smallest set of rules or VMs to drop."""
+    """If no plan exists: the fewest known rules and VMs without which one exists, empty if none were found. They can
+    be a part of what cannot be met together."""
     conflict_proven: bool
+    """True if it is proven that no smaller set of rules and VMs suffices."""
     not_placed: list[CannotRestart]
     """For `place`: new VMs without a host in this plan, and their shortage."""
     placeable: int | None

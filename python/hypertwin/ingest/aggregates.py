@@ -6,13 +6,14 @@ at most `BATCH_ROWS` samples, or the longest series, at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from hypertwin.ingest import outside, telemetry_table
+from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.telemetry import METRICS
 from hypertwin.ingest.telemetry_table import SCHEMA
 
@@ -95,6 +96,25 @@ def add_io(path: Path) -> None:
 
     if batches.height:
         telemetry_table.write(frames(), _added(path))
+
+
+def add_usage(path: Path, threads_per_core: Mapping[str, int]) -> Iterator[Totals]:
+    """Add the CPU usage of Linux hosts from the busy time of their logical CPUs. Return its figures.
+
+    `threads_per_core` has the hosts, by entity. Each sample is converted as by `linux_host.usage_pct`.
+    """
+    threads = pl.col("entity").cast(pl.String).replace_strict(threads_per_core, return_dtype=pl.Int64)
+    (
+        _samples(path)
+        .filter(pl.col("metric") == "utilization_pct", pl.col("entity").is_in(_texts(threads_per_core, "entity")))
+        .with_columns(
+            pl.lit("usage_pct").alias("metric"),
+            (pl.col("value") * threads).clip(upper_bound=linux_host.FULL_PCT),
+        )
+        .cast(pl.Schema(SCHEMA))
+        .sink_parquet(_added(path, "usage"), compression="zstd", compression_level=1)
+    )
+    return totals(path, ["usage_pct"])
 
 
 def _io(parts: pl.DataFrame) -> pl.DataFrame:
@@ -205,13 +225,13 @@ def beyond(
 
 
 def _samples(path: Path) -> pl.LazyFrame:
-    files = [each for each in (path, _added(path)) if each.exists()]
+    files = [each for each in (path, _added(path), _added(path, "usage")) if each.exists()]
     return pl.scan_parquet(files, glob=False).filter(pl.col("value").is_finite())
 
 
-def _added(path: Path) -> Path:
-    """Return the file with the rows that `add_io` adds to a table."""
-    return path.with_name(f"{path.name}.added")
+def _added(path: Path, what: str = "io") -> Path:
+    """Return the file with the rows that `add_io` or `add_usage` adds to a table."""
+    return path.with_name(f"{path.name}.{what}")
 
 
 def _texts(texts: Iterable[str], column: str) -> pl.Series:

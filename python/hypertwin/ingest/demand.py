@@ -243,7 +243,9 @@ class _Plan:
     ) -> None:
         number = self.ids.setdefault((*subject, figure), len(self.ids))
         source = self._sources.setdefault((number, root.path), len(self._sources))
-        most = self._limits[subject[1]] if (subject[0], figure) == ("vm", "cpu") else math.inf
+        most = linux_host.FULL_PCT if metric == "utilization_pct" else math.inf
+        if (subject[0], figure) == ("vm", "cpu"):
+            most = self._limits[subject[1]]
         self.terms += [Term(number, source, entity, metric, factor, leads, most) for entity in root.counters(metric)]
 
     def _vm(self, place: int, vm: Vm, roots: Sequence[_Root], clocks: _Clocks) -> None:
@@ -391,10 +393,6 @@ class _Measured:
             found["memory_usage_pct"] = _memory_usage_pct(root, host)
         if figure is not None:
             found |= _usage(figure, 1.0, _counter(self._plan.cpu_of["host", place], figure))
-            if self._plan.cpu_of["host", place] != "usage_pct":
-                for name in ("cpu_usage_pct", "cpu_p95_pct", "cpu_peak_pct"):
-                    value = found[name]
-                    found[name] = min(value, 100.0) if isinstance(value, float) else None
         elif host.cpu_usage_pct is None and host.clock_hz and (total := sums.get(("host", str(place)))) is not None:
             capacity_mhz = host.sockets * host.cores_per_socket * host.clock_hz / 1e6
             several = len(self._on_hosts[place])

@@ -115,9 +115,12 @@ def _answer(found: Capacity, named: Sequence[Named]) -> v.Answer:
     said = f"{guess(guessed, found['total']['vms'])} " if guessed else ""
     left = [(name, each["vms_remaining"]) for name, each in named]
     full = [name for name, each in left if each and each["count"] == 0]
-    fits = sum(each["count"] or 0 for _, each in left if each)
+    counted = [each for _, each in left if each and each["count"]]
+    fits = sum(each["count"] or 0 for each in counted)
+    sizes = {"average size" if each["average"] else _sized(each["vm"]) for each in counted if each["vm"]}
+    of_size = f" of {sizes.pop()}" if len(sizes) == 1 else ""
     full_text = f"{v.listed(full)} cannot take another VM." if full else ""
-    fits_text = f"{count(fits, 'VM')} of average size can be added." if fits else full_text
+    fits_text = f"{count(fits, 'VM')}{of_size} can be added." if fits else full_text
     if len(texts) < 2:
         text = " ".join([*texts, fits_text]).strip()
     else:

@@ -53,14 +53,23 @@ class Group(NamedTuple):
         return f"{whose}: {self.worst['figure']}"
 
     @property
-    def severity(self) -> Severity:
-        """Worst severity, including that of consequences."""
-        return min((one.worst["severity"] for one in (self, *self.follows)), key=SEVERITIES.index)
+    def rank(self) -> int:
+        """Rank of the worst severity, including that of consequences, from 0 for critical."""
+        return min(SEVERITIES.index(one.worst["severity"]) for one in (self, *self.follows))
 
     @property
     def badge(self) -> v.Badge:
-        """Badge of the worst severity."""
-        return _badge(self.severity)
+        """Badge of the worst finding, without consequences."""
+        return _badge(self.worst["severity"])
+
+    @property
+    def answer(self) -> str:
+        """Severity and text of the worst finding, with the consequences that are worse: `critical: db waits ...`."""
+        told = f"{self.code}, {self.text}" if len(self.findings) > 1 else _titled(self.worst)
+        severity = SEVERITIES[self.rank]
+        worse = [each.code for each in self.follows if each.worst["severity"] == severity]
+        more = f"; {severity}: {some(worse)} follows from it" if severity != self.worst["severity"] else ""
+        return f"{self.worst['severity']}: {told}{more}"
 
 
 class Evidence(NamedTuple):
@@ -90,7 +99,7 @@ def groups(found: Findings) -> list[Group]:
         Group(head.code, head.findings, by_code(sorted(follows[head.code], key=lambda finding: place[id(finding)])))
         for head in heads
     ]
-    return sorted(made, key=lambda each: SEVERITIES.index(each.severity))
+    return sorted(made, key=lambda each: each.rank)
 
 
 def stories(found: Findings) -> list[list[Finding]]:
@@ -209,10 +218,7 @@ def view(found: Findings, series: Sequence[Sequence[Charted]] = ()) -> v.View:
     drawn = {id(finding): Evidence(finding, of) for finding, of in zip(findings, series, strict=False)}
     counts = {each: sum(finding["severity"] == each for finding in findings) for each in SEVERITIES}
     worst = next((TONES[each] for each in SEVERITIES if counts[each]), None)
-    more = [
-        f"{each.severity}: {f'{each.code}, {each.text}' if len(each.findings) > 1 else _titled(each.worst)}"
-        for each in grouped[:MAX_ANSWERED]
-    ]
+    more = [each.answer for each in grouped[:MAX_ANSWERED]]
     if len(grouped) > MAX_ANSWERED:
         more.append(f"{len(grouped) - MAX_ANSWERED} more kinds of findings below.")
     lacking = len({each["code"] for each in found["not_checked"]})
@@ -291,7 +297,7 @@ def _glance(grouped: Sequence[Group]) -> Sequence[v.Block]:
                 (v.words("twin", "simulated fix", secondary=True), tried["text"] if tried else ""),
             ]
         )
-    return v.listing("glance", "Findings by code, worst first", rows)
+    return v.listing("glance", "Findings by code, worst first, each with what follows from it", rows)
 
 
 def _helps(helps: bool | None) -> v.Badge:
@@ -381,7 +387,6 @@ def _told(whole: Sequence[Sequence[Evidence]]) -> list[v.Section]:
     made: list[v.Section] = []
     for code, same in codes.items():
         group, rest = Group(code, [story[0].finding for story in same]), same[MAX_ALIKE:]
-        severity = min((each.finding["severity"] for story in same for each in story), key=SEVERITIES.index)
         worst = f"Worst: {group.worst['name']}, {group.worst['figure']}." if len(same) > 1 else ""
         others = f"{len(rest)} more: {some([story[0].finding['name'] for story in rest], 8)}"
         made += v.section(
@@ -391,7 +396,7 @@ def _told(whole: Sequence[Sequence[Evidence]]) -> list[v.Section]:
             *(_story(story, closed=place > 0) for place, story in enumerate(same[:MAX_ALIKE]) if len(same) > 1),
             v.group(others, *(_story(story, closed=True) for story in rest), closed=True),
             text=worst,
-            badge=_badge(severity),
+            badge=group.badge,
         )
     return made
 

@@ -164,7 +164,7 @@ def _no_plan(found: Plan) -> str:
     ]
     cause = f": {some(short_of)}" if short_of else ""
     conflict = [called(found, name) for name in found["conflict"]]
-    drop = f" Minimal conflict: {some(conflict)}." if conflict else ""
+    drop = f" A plan exists without {some(conflict)}." if conflict else ""
     return f"{proof}{cause}.{drop}"
 
 
@@ -840,12 +840,12 @@ def _decisions(found: Plan) -> list[v.Section]:
         if (said := _said(key, value))
     ]
     bound = v.items(_bound(each) for each in found["binding_constraints"])
-    conflict = v.items((called(found, each) for each in found["conflict"]), "bad")
+    drop = v.items((called(found, each) for each in found["conflict"]), "bad")
     ratio = v.items(str(found["ratio"][key]) for key in ("says", "twin") if found["ratio"].get(key))
     return v.section(
         "decisions",
         "Decisions",
-        v.group("Minimal conflict", conflict),
+        v.group(f"{'Fewest rules' if found['conflict_proven'] else 'Rules'} and VMs without which a plan exists", drop),
         v.group("Binding constraints", bound),
         v.group("By the vCPU-to-core ratio alone", ratio),
         v.listing("policies", "Policies", policies),

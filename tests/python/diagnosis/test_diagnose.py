@@ -112,6 +112,26 @@ def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
     }
 
 
+def test_a_host_of_linux_is_judged_by_the_busy_time_of_its_threads(look: Look) -> None:
+    table = {(HOST, "utilization_pct"): [70, 0, 60, 60], (HOST, "cores"): 8, (HOST, "threads"): 16, (DB, "vcpus"): 2}
+    table |= {(OTHER, "utilization_pct"): 45, (OTHER, "cores"): 8, (OTHER, "threads"): 8}
+    found = look(table, samples=4)
+    assert codes(found) == {"host-cpu-saturated"}
+    assert [row["cpu_pct"] for row in found.document["clusters"][0]["hosts"]] == [75, 45]
+    assert any(note.startswith("esx1: CPU usage from the time") for note in found.document["notes"])
+    (figure,) = found.findings[0].evidence
+    assert figure.value == 100
+    assert figure.when and figure.when.share_pct == 75
+    unknown = look({(HOST, "utilization_pct"): 99, (HOST, "threads"): 16})
+    assert "host-cpu-saturated" in {each["code"] for each in unknown.document["not_checked"]}
+
+
+def test_a_host_of_esxi_is_judged_by_its_own_usage(look: Look) -> None:
+    found = look({**HEALTHY, (HOST, "utilization_pct"): 99})
+    assert found.findings == ()
+    assert found.document["clusters"][0]["hosts"][0]["cpu_pct"] == 60
+
+
 def test_ready_without_a_number_of_vcpus_is_not_passed_over(look: Look) -> None:
     found = look({(DB, "ready_sum_pct"): 300})
     assert found.findings == ()
@@ -753,15 +773,21 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     assert next(story for story in told if len(story) == 63)[0]["name"] == "esx1"
 
 
-def test_a_cause_is_shown_as_severe_as_what_follows_from_it(look: Look) -> None:
+def test_a_cause_keeps_its_severity_and_is_placed_by_what_follows_from_it(look: Look) -> None:
     found = look({**HEALTHY, (HOST, "usage_pct"): 100})
-    assert [finding.severity for finding in found.findings] == ["critical", "warning"]
-    assert shown(found)[1].startswith("critical: esx1 is saturated and its guests do not show it")
-    glance, *_ = view.tables_of(diagnosis.view(found.document))
+    whole = diagnosis.view(found.document)
+    counted, first, second = shown(found)[:3]
+    assert ": 1 critical, 1 warning (" in counted
+    assert first.startswith("warning: esx1 is saturated and its guests do not show it")
+    assert first.endswith("; critical: host-cpu-saturated follows from it")
+    assert second.startswith("Findings by code")
+    glance, *_ = view.tables_of(whole)
     assert [(row["code"], row["severity"]["text"]) for row in glance["rows"]] == [
-        ("hidden-host-saturation", "critical"),
+        ("hidden-host-saturation", "warning"),
         ("host-cpu-saturated", "critical"),
     ]
+    (cause,) = (each for each in whole["sections"] if each["heading"].startswith("esx1 is saturated"))
+    assert cause["badge"] == {"text": "warning", "tone": "warn"}
 
 
 def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> None:

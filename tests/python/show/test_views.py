@@ -236,6 +236,9 @@ def test_plans_say_that_nothing_moves_that_there_is_none_and_what_the_twin_says(
     none = plan("placement-infeasible")
     assert none["answer"]["tone"] == "bad"
     assert none["answer"]["text"].startswith("Infeasible: memory is short, rule db-apart")
+    assert none["answer"]["text"].endswith("A plan exists without rule db-apart, new-3.")
+    headings = {block["heading"] for block in blocks(none, "group")}
+    assert "Fewest rules and VMs without which a plan exists" in headings
     assert "Not enough: without rule erp-apart" in texts(none)
     ranges = charts(plan())["objective-0"]["rows"]
     assert [each["name"] for each in ranges][:3] == ["before", "after", "without esx-2"]

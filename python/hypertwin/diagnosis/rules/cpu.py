@@ -408,7 +408,7 @@ def _at_limit(case: Case) -> Iterator[Finding]:
     bands=(USAGE, GUEST),
     references=(LARGE_DATABASES, USAGE_COUNTER),
     needs=(
-        Need("CPU usage of hosts (PCPU USED, cpu.usage)", (("host", USAGE.metric),)),
+        Need("CPU usage of hosts (PCPU USED, cpu.usage; Linux: also cores, or --cluster)", (("host", USAGE.metric),)),
         Need("CPU of VMs (%RUN, cpu.run, cpu.usagemhz) or of guests", BUSY_BY),
         vcpus_unless(("guest", "guest_cpu_pct")),
     ),

@@ -42,7 +42,12 @@ USAGE_ALARM = Reference(
     ),
     bands=(HOST_CPU,),
     references=(BEST_PRACTICES, USAGE_ALARM),
-    needs=(Need("CPU usage of hosts (PCPU USED, cpu.usage, vHost CPU usage)", (("host", HOST_CPU.metric),)),),
+    needs=(
+        Need(
+            "CPU usage of hosts (PCPU USED, cpu.usage, vHost CPU usage; Linux: also cores, or --cluster)",
+            (("host", HOST_CPU.metric),),
+        ),
+    ),
 )
 def host_cpu_saturated(case: Case) -> Iterator[Finding]:
     """Find hosts without free CPU."""

@@ -252,6 +252,7 @@ class _HyperV:
             storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
             storage_used_bytes=occupied,
             snapshots=Snapshots(snapshots) if "snapshots" in self.found.read else None,
+            restart_priority="disabled" if _is_alone(row) else None,
         )
 
     def disks_of(self, drives: Iterable[Row]) -> tuple[tuple[VirtualDisk, ...], int | None]:
@@ -276,7 +277,7 @@ class _HyperV:
     def note_restarts(self) -> None:
         """Note running VMs that are not cluster resources."""
         running = [each for each in self.found.vms if text(each.get("state")).lower() in _ON and "isclustered" in each]
-        without = sum(1 for each in running if not _true(each["isclustered"]))
+        without = sum(map(_is_alone, running))
         if self.nodes and 0 < without < len(running):
             self.notes.assumed(f"{without} of {len(running)} running VMs are not clustered, so they are not restarted")
 
@@ -284,6 +285,11 @@ class _HyperV:
 def _computer(row: Row) -> str:
     """Return the computer of a CIM object."""
     return text(row.get("pscomputername")) or text(row.get("systemname"))
+
+
+def _is_alone(vm: Row) -> bool:
+    """True if a VM is no cluster resource, so that no other host restarts it."""
+    return "isclustered" in vm and not _true(vm["isclustered"])
 
 
 def _true(value: Any) -> bool:

@@ -294,7 +294,7 @@ def _site(aim: Target, connection: Any) -> Site:
     hypervisor = f"{outside.name(connection.getType())} {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"
     site = Site(aim, connection, name, told, hypervisor, gaps=gaps)
     if told.clock_hz is None:
-        gaps.append(Gap("nominal clock", "limits and demand in MHz"))
+        gaps.append(Gap("nominal clock", "demand in MHz"))
     return site
 
 
@@ -428,9 +428,7 @@ def _assumed(site: Site, version: int | None) -> Iterator[str]:
 
 def _vm(site: Site, domain: Domain, version: int | None, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
     """Return a domain as a VM, using data about its host."""
-    limit = None
-    if domain.told.limit_cores is not None and site.told.clock_hz is not None:
-        limit = domain.told.limit_cores * site.told.clock_hz / 1e6
+    limit = domain.told.limit_cores
     stats = last.domains.get(domain.name, {})
     disks = _disks(domain, folders, stats)
     return replace(
@@ -439,7 +437,7 @@ def _vm(site: Site, domain: Domain, version: int | None, folders: dict[str, tupl
         cluster=site.target.cluster,
         powered_on=domain.active,
         shares=linux_host.shares(domain.told.weight, version),
-        limit_mhz=limit,
+        limit_mhz=None if limit is None else limit * linux_host.clock_mhz(site.told.clock_hz),
         disks=disks,
         snapshots=_snapshots(domain),
         **libvirt_xml.storage(domain.told.disks, disks, libvirt_stats.disk_sizes(stats, "allocation")),

@@ -12,6 +12,8 @@ from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hypertwin.ingest.inventory import ASSUMED_CLOCK_HZ
+
 MOST_CPUS = 16_384
 """Maximum number of logical CPUs of a host. CONFIG_NR_CPUS of Linux goes to 8,192."""
 MOST_LIST = 20_000
@@ -31,6 +33,8 @@ BUSY_THREADS = (
     "CPU usage from the time that its logical CPUs were busy, as if each busy one had a core to itself, up to 100 %"
 )
 """Assumption behind `usage_pct`, for cores with several threads."""
+FULL_PCT = 100.0
+"""Maximum CPU usage of a host of which only the busy time of its logical CPUs is known."""
 
 NOTICEABLE = 0.05
 """Share of a host's memory that firmware and kernel can keep from its NUMA nodes without a note."""
@@ -162,7 +166,15 @@ def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
     """
     if busy is None or not 0 <= busy <= 1.01:  # the counters of all CPUs are not read at one moment
         return None
-    return min(100 * busy * threads_per_core, 100.0)
+    return min(100 * busy * threads_per_core, FULL_PCT)
+
+
+def clock_mhz(clock_hz: float | None) -> float:
+    """Return the nominal clock of a host in MHz, or the assumed clock of its scenario if unknown.
+
+    CPU in cores, such as a limit, then is the same part of the host.
+    """
+    return (clock_hz or ASSUMED_CLOCK_HZ) / 1e6
 
 
 def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:

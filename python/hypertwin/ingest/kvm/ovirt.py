@@ -93,7 +93,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
             notes.missing(f"/{kind}s", costs)
     used = dict.fromkeys(host.cluster for host in hosts.values())
     running = [each for each in found["vm"] if text(each.get("status")).lower() in ON]
-    protected = sum(1 for each in running if flag(below(each, "high_availability").get("enabled")))
+    protected = sum(map(_is_protected, running))
     if 0 < protected < len(running):
         without = len(running) - protected
         notes.assumed(f"{without} of {len(running)} running VMs are not highly available, so they are not restarted")
@@ -232,7 +232,13 @@ def _vm(
         cores_per_socket=counts[1] * counts[2],
         shares=linux_host.shares(weight, version),
         guest_os=outside.name(text(below(entity, "os").get("type"))) or None,
+        restart_priority="disabled" if "high_availability" in entity and not _is_protected(entity) else None,
     )
+
+
+def _is_protected(vm: Fields) -> bool:
+    """True if the engine restarts a VM on another host."""
+    return flag(below(vm, "high_availability").get("enabled"))
 
 
 def _store(entity: Fields, clusters: Mapping[str, Cluster]) -> Datastore | None:

@@ -22,7 +22,6 @@ from hypertwin.ingest import cpu_series, json_fields, outside
 from hypertwin.ingest.cpu_series import Series
 from hypertwin.ingest.import_notes import ImportNotes
 from hypertwin.ingest.inventory import (
-    ASSUMED_CLOCK_HZ,
     Cluster,
     Datastore,
     Demand,
@@ -237,7 +236,7 @@ def _together(guests: Sequence[Fields], answers: Answers, hosts: Mapping[str, Ho
     """Return the CPU of running guests at the same times, or an empty dict unless known for all."""
     running = [each for each in guests if each.get("status") == "running"]
     placed = [(_series(each, answers), hosts[json_fields.name(each, "node")]) for each in running]
-    known = [(series, _clock_mhz(host)) for series, host in placed if series is not None]
+    known = [(series, linux_host.clock_mhz(host.clock_hz)) for series, host in placed if series is not None]
     return cpu_series.together(known) if known and len(known) == len(running) else {}
 
 
@@ -254,10 +253,6 @@ def _path(guest: Fields) -> str:
     """Return the path of the responses of a guest."""
     kind = "lxc" if guest.get("type") == "lxc" else "qemu"
     return f"nodes/{guest.get('node')}/{kind}/{json_fields.whole(guest.get('vmid')) or 0}"
-
-
-def _clock_mhz(host: Host) -> float:
-    return (host.clock_hz or ASSUMED_CLOCK_HZ) / 1e6
 
 
 def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], notes: ImportNotes) -> bool | None:
@@ -433,7 +428,7 @@ def _vm(
         notes.vm(name, "ballooning is on: its minimum memory and the host's threshold are not imported")
 
     limit = json_fields.number(config.get("cpulimit"))
-    clock_mhz = _clock_mhz(host)
+    clock_mhz = linux_host.clock_mhz(host.clock_hz)
     version = versions.get(node) if versions.get(node) in linux_host.DEFAULT_WEIGHTS else None
     weight = json_fields.whole(config.get("cpuunits"))
     if weight is not None and version is None:

@@ -314,14 +314,14 @@ def _runs(site: Site, told: DomainTold) -> bool:
 
 def _vm(site: Site, told: DomainTold, version: int | None, folders: Mapping[str, tuple[str, str]]) -> Vm:
     """Return a domain as a VM on its host."""
-    clock, stats = site.host.clock_hz, site.stats.get(told.vm.name, {})
+    limit, stats = told.limit_cores, site.stats.get(told.vm.name, {})
     disks = libvirt_xml.placed(told.disks, libvirt_stats.disk_sizes(stats, "capacity"), folders)
     return replace(
         told.vm,
         host=site.host.name,
         cluster=site.host.cluster,
         shares=linux_host.shares(told.weight, version),
-        limit_mhz=told.limit_cores * clock / 1e6 if told.limit_cores is not None and clock is not None else None,
+        limit_mhz=None if limit is None else limit * linux_host.clock_mhz(site.host.clock_hz),
         disks=disks,
         **libvirt_stats.memory_of(stats),
         **libvirt_xml.storage(told.disks, disks, libvirt_stats.disk_sizes(stats, "allocation")),

@@ -217,15 +217,25 @@ def _of_demand(state: State, found: Cluster) -> Iterator[str]:
         if demand is not None and demand.source == "assumed":
             known = demand.basis["known_pct"]
             yield f"{name} was measured for {known:.0f}%. The other VMs are assumed to be like the measured ones."
-    for what, ours, theirs in (
-        ("CPU", found["cpu_usage_pct"], found["host_cpu_usage_pct"]),
-        ("memory", found["memory_consumed_pct"], found["host_memory_usage_pct"]),
+    yield from _apart(state, found)
+
+
+def _apart(state: State, found: Cluster) -> Iterator[str]:
+    """Yield differences of the measured hosts and the sum of their VMs, by means: other statistics do not add up."""
+    if state.limits.speed != 1:
+        return
+    means = state.on_average
+    for what, parts, theirs in (
+        ("CPU", means.parts("cpu"), found["host_cpu_usage_pct"]),
+        ("memory", means.parts("memory_consumed"), found["host_memory_usage_pct"]),
     ):
-        if ours is not None and theirs is not None and state.limits.speed == 1 and abs(ours - theirs) > APART_PCT:
-            yield (
-                f"Hosts use {number(theirs)}% of {what}, but their VMs use {number(ours)}%. Times or counters differ,"
-                " or the hypervisors use the difference."
-            )
+        if parts is None or theirs is None or abs((ours := 100 * parts[0] / parts[1]) - theirs) <= APART_PCT:
+            continue
+        more = ", or hypervisors use more than is counted" * (theirs > ours)
+        yield (
+            f"Hosts use {number(theirs)}% of {what} on average, but their VMs and hypervisors add up to"
+            f" {number(ours)}%. Times or counters differ{more}."
+        )
 
 
 def _of_room(state: State, found: Cluster) -> Iterator[str]:

@@ -64,6 +64,13 @@ class State:
         )
 
     @property
+    def on_average(self) -> State:
+        """State with the mean as the statistic of demand."""
+        if self.limits.demand == "mean":
+            return self
+        return State.of(self.scenario, self.cluster, replace(self.limits, demand="mean"))
+
+    @property
     def guests(self) -> list[Vm]:
         """VMs that can run on any host."""
         return [vm for vm in self.vms if not vm.storage_appliance]

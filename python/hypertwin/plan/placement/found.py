@@ -28,7 +28,7 @@ class Found:
     binding_constraints: tuple[str, ...] = ()
     """Origin of the bound, or the obstacle to a placement."""
     conflict: tuple[str, ...] = ()
-    """Smallest known set of rules or VMs to drop, if there is no placement."""
+    """Fewest known rules and VMs without which a placement exists, if there is none with them."""
     conflict_proven: bool = False
     """True if it is proven that no smaller set suffices."""
     partial: Ints | None = None

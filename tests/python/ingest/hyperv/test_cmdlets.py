@@ -150,6 +150,7 @@ def test_a_cluster_in_any_form(read, form):
     assert (db.snapshots, web.snapshots) == (Snapshots(1), Snapshots(0))
     assert (web.name, web.memory_bytes, web.host, web.demand) == ("web (ü)", 6 * GIB, "HV2", None)
     assert (old.powered_on, old.memory_bytes, old.memory_consumed_bytes, old.demand) == (False, 64 * GIB, None, None)
+    assert [vm.restart_priority for vm in found.vms] == [None, "disabled", None]
     assert found.clusters == [Cluster("PROD", ha=True)]
     said = {each.text for each in found.assumptions}
     assert "1 of 2 running VMs are not clustered, so they are not restarted" in said

@@ -499,6 +499,16 @@ def test_the_version_of_control_groups(domains, version):
     assert libvirt_uri._cgroup_version(site) == version
 
 
+def test_a_quota_limits_a_domain_although_the_clock_of_its_host_is_unknown(monkeypatch):
+    monkeypatch.setattr(libvirt_uri, "_asked", lambda gaps, gap, call, otherwise: otherwise)
+    told = libvirt_xml.domain(domain_xml(TUNE.format("<quota>50000</quota>")), USUAL, "here")
+    site = SimpleNamespace(name="kvm1", target=SimpleNamespace(cluster=None), told=SimpleNamespace(clock_hz=None))
+    domain = SimpleNamespace(name="db", told=told, active=True, handle=SimpleNamespace(listAllSnapshots=None))
+    vm = libvirt_uri._vm(site, domain, 2, {}, SimpleNamespace(domains={}))
+    # half of its vCPUs, at the clock that the scenario assumes
+    assert vm.limit_mhz == told.vm.vcpus / 2 * 2500
+
+
 @pytest.mark.slow
 def test_a_host_with_many_domains(custom):
     bound = CELLS + TUNE.format("<shares>200</shares><quota>50000</quota>" + PINS)

@@ -133,6 +133,7 @@ def test_a_cluster(read):
     db, web, old = found.vms
     assert (db.vcpus, db.cores_per_socket, db.memory_bytes, db.host) == (8, 4, 64 * GIB, "node1")
     assert (db.shares, web.shares) == (2000, 1000)
+    assert [vm.restart_priority for vm in found.vms] == [None, "disabled", "disabled"]
     assert (db.cluster, db.datacenter, db.guest_os) == ("Prod", "Default", "rhel_8x64")
     assert (old.powered_on, old.host, old.cluster) == (False, None, "Prod")
     assert found.clusters == [Cluster("Prod", "Default", ha=True)]

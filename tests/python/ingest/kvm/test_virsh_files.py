@@ -14,7 +14,7 @@ from tests.python.ingest.kvm.test_libvirt_import import CELLS, PINS, TUNE, VIRTI
 from tests.python.ingest.test_storage_paths import MULTIPATH
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import outside, sources
+from hypertwin.ingest import outside, sources, to_scenario
 from hypertwin.ingest.kvm import virsh_files
 
 NODEINFO = """\
@@ -103,6 +103,17 @@ def test_a_host_with_all_its_files(tmp_path):
     assert found.unused == ["network.xml"]
     assert [gap.costs for gap in found.gaps] == ["measured demand"]
     assert found.kind == "virsh"
+
+
+def test_a_quota_limits_a_vm_although_the_clock_of_its_host_is_unknown(tmp_path):
+    limited = domain("db", TUNE.format("<quota>50000</quota>"))
+    folder = write(tmp_path / "dump", capabilities_xml=capabilities(2, 12, 2), db_xml=limited)
+    found = sources.read([str(folder)])
+    assert found.hosts[0].clock_hz is None
+    # half of 8 vCPUs, at the clock that the scenario assumes
+    assert found.vms[0].limit_mhz == 4 * 2500
+    made, _ = to_scenario.to_scenario(found)
+    assert made["vms"]["db"]["limit"] == "10 GHz"
 
 
 @pytest.mark.parametrize(

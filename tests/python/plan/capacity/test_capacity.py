@@ -358,6 +358,15 @@ def test_of_limits_that_leave_nothing_the_one_that_is_exceeded_most_binds():
     assert counted({"esx": host(count=2)}, cpu)["vms_remaining"]["limited_by"] == "memory"
 
 
+def test_the_answer_says_of_which_size_the_vms_are_that_can_be_added():
+    def said(**asked: Any) -> str:
+        found = hypertwin.capacity(made(FOUR, {"web": vm(count=24, cluster="a")}), **asked)
+        return report.view(found)["answer"]["text"]
+
+    assert said().endswith("18 VMs of average size can be added.")
+    assert said(vm="2x32GiBx900MHz").endswith(" VMs of 2 x 32 GiB can be added.")
+
+
 def test_a_vm_larger_than_the_limit_of_any_host_has_one_to_itself():
     found = counted({"esx": host(count=3)}, {"big": vm(4, "240 GiB", host="esx-1")}, vm="4x16GiB")
     # 240 of 256 GiB are more than 90 %: of the two hosts that are left one is full, the other holds 14
@@ -389,12 +398,31 @@ def test_what_hypervisors_compute_for_vms_fails_over_with_them():
     assert (found["cpu_demand_ghz"], found["ha"]["short_of"], found["vms_remaining"]["cpu"]) == (48, ["cpu"], 0)
     said = "Hypervisors take 36.5 GHz of CPU beside their VMs (hosts.NAME.overhead.activity_pct)"
     assert any(note.startswith(said) for note in found["notes"])
-    assert not any("but their VMs use" in note for note in found["notes"])
+    assert not any("but their VMs" in note for note in found["notes"])
     # VMs that were not measured share the use of their host, which includes the hypervisor's
     of_hosts = counted(hosts, {name: {**each, "measured": {}} for name, each in vms.items()})
     assert of_hosts["cpu_usage_pct"] == pytest.approx(88)
     # a hypervisor of the default is within the measured demand of its VMs
     assert counted({"esx": host(count=3)}, vms)["cpu_usage_pct"] == 50
+
+
+def test_hosts_and_their_vms_are_compared_by_means_whatever_the_asked_statistic():
+    # two hosts of 32 GHz at 40 % on average, whose VM uses as much
+    def said(cpu: float, memory: str, **asked: Any) -> list[str]:
+        figures = {"cpu_mhz": cpu, "cpu_p95_mhz": 2 * cpu, "memory_consumed": memory}
+        vms = {name: vm(16, "200 GiB", host=f"esx-{name}", measured={**figures, "over": "30 d"}) for name in "12"}
+        usage = {"cpu_usage_pct": 40, "cpu_p95_pct": 80, "memory_usage_pct": 50, "over": "30 d"}
+        of_cluster = {"memory_consumed": "256 GiB", "memory_consumed_peak": "400 GiB", "over": "30 d"}
+        hosts = {"esx": host(count=2, hypervisor_memory="0 GiB", measured=usage)}
+        more = {"clusters": {"a": {"measured": of_cluster}}}
+        return [note for note in counted(hosts, vms, more=more, **asked)["notes"] if "but their VMs" in note]
+
+    for kind in ("mean", "p95", "peak"):
+        assert said(12_800, "128 GiB", demand=kind) == []
+    more = "Hosts use 40% of CPU on average, but their VMs and hypervisors add up to 50%. Times or counters differ."
+    assert said(16_000, "128 GiB") == [more]
+    (less,) = said(8_000, "128 GiB")
+    assert less.endswith("add up to 25%. Times or counters differ, or hypervisors use more than is counted.")
 
 
 def test_hypervisors_that_take_different_shares_count_where_their_vms_run():
@@ -414,7 +442,7 @@ def test_hypervisors_that_take_different_shares_count_where_their_vms_run():
     assert (found["cpu_demand_ghz"], found["ha"]["short_of"]) == (pytest.approx(19.2), ["cpu"])
     said = "Hypervisors take 12.8 GHz of CPU beside their VMs (hosts.NAME.overhead.activity_pct)"
     assert any(note.startswith(said) for note in found["notes"])
-    assert not any("but their VMs use" in note for note in found["notes"])
+    assert not any("but their VMs" in note for note in found["notes"])
     # the busy VMs fill the limit of a host, and the other has 19.2 GHz left: a mean VM takes 2.4 + 1.6 GHz
     for asked in (None, "4x1GiBx2400MHz"):
         left = counted(hosts, vms, failures=0, vm=asked)["vms_remaining"]
