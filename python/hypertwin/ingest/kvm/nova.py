@@ -27,8 +27,12 @@ HINT = "save the answers as docs/guides/import.md says"
 KINDS = ("hypervisors", "servers", "flavors")
 ON = frozenset(
     ("active", "paused", "reboot", "hard_reboot", "migrating", "resize", "verify_resize", "revert_resize", "password")
-)
-"""States of servers that use memory of their host."""
+) | frozenset(("rescue",))
+"""States of servers that use memory of their host. A rescued server runs another image, a suspended one is on disk, and
+a shelved one is off (openstack/nova, nova/compute/vm_states.py)."""
+ON_ITS_HOST = frozenset(("1", "running", "3", "paused"))
+"""Power states of servers that use memory of their host, in any state, such as ERROR or REBUILD
+(openstack/nova, nova/compute/power_state.py)."""
 BARE_METAL = "ironic"
 """Type of a hypervisor that stands for a physical server without VMs (nova/virt/ironic)."""
 
@@ -168,11 +172,17 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields]
         vcpus,
         memory * MIB,
         host=_host_of(entity) or None,
-        powered_on=text(entity.get("status")).lower() in ON,
+        powered_on=_is_on(entity),
         shares=linux_host.shares(None, 2),
         huge_pages=text(below(size, "extra_specs").get("hw:mem_page_size")) not in ("", "small", "any", "4", "4096"),
         restart_priority="high" if _is_protected(entity) else None,
     )
+
+
+def _is_on(server: Fields) -> bool:
+    """True if a server uses memory of its host."""
+    power = text(server.get("OS-EXT-STS:power_state")) or text(server.get("power_state"))
+    return text(server.get("status")).lower() in ON or power.lower() in ON_ITS_HOST
 
 
 def _is_bare_metal(hypervisor: Fields) -> bool:

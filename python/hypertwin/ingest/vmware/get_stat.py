@@ -54,6 +54,13 @@ _COUNTERS: Mapping[bool, Mapping[str, Counter]] = MappingProxyType(
     }
 )
 """Counters that the reader uses. The key True has those of VMs."""
+_BY_ID = MappingProxyType(
+    {
+        is_vm: {name.lower(): (name, counter) for name, counter in counters.items()}
+        for is_vm, counters in _COUNTERS.items()
+    }
+)
+"""Name and counter by MetricId in lower case, because exports write it in any case."""
 
 
 def recognises(head: bytes) -> bool:
@@ -99,6 +106,8 @@ class _File:
         self.zoned = False
         self.columns: set[str] = set()
         self.bare_sums: set[str] = set()
+        self.found: dict[bool, set[str]] = {True: set(), False: set()}
+        """Names of the counters with values. The key True has those of VMs."""
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the table, part by part, each in the order of time."""
@@ -115,6 +124,16 @@ class _File:
                 self.reading.gaps.append(Gap(name, costs))
         for name in sorted(self.bare_sums):
             self.reading.gaps.append(Gap("IntervalSecs", f"{name}, which needs the interval"))
+        for is_vm, whose in ((True, "VMs"), (False, "hosts")):
+            if not self.found[is_vm]:
+                if "entityid" in self.columns:  # otherwise all are assumed to be VMs
+                    self.reading.gaps.append(Gap(f"samples of {whose}", f"counters of {whose}"))
+                continue
+            self.reading.gaps += [
+                Gap(name, f"{counter.costs} (no samples of {whose})")
+                for name, counter in _COUNTERS[is_vm].items()
+                if name not in self.found[is_vm]
+            ]
         if self.month_first is None:
             self.reading.notes.append("ambiguous dates: assumed month first")
         if not self.zoned:
@@ -168,22 +187,23 @@ class _File:
 
     def _measured(self, row: _Row) -> Iterator[tuple[datetime, str, str, float]]:
         is_vm = not row.identity.lower().startswith("hostsystem")
-        counter = _COUNTERS[is_vm].get(row.metric)
+        metric, counter = _BY_ID[is_vm].get(row.metric.lower(), ("", None))
         value, name = self._number(row.value), outside.name(row.entity)
         if counter is None or not name or value is None or value < 0:
             return
+        self.found[is_vm].add(metric)
         time = self._time(row)
         path = ["vm" if is_vm else "host", name]
         if row.instance:
-            part = vsphere_counters.part_of(row.metric, outside.name(row.instance))
+            part = vsphere_counters.part_of(metric, outside.name(row.instance))
             if part is None or not part[-1]:
                 return
             path += part
         seconds = self._number(row.interval)
         unit = telemetry.METRICS[counter.metric].unit
-        if row.metric.endswith(".summation"):
+        if metric.endswith(".summation"):
             if not seconds or not 0 < seconds <= 10 * 86_400:
-                self.bare_sums.add(row.metric)
+                self.bare_sums.add(metric)
                 return
             value = value / (seconds * 10) if unit == "%" else value / seconds
         elif unit in ("B", "B/s"):

@@ -87,6 +87,32 @@ def test_answers_of_nova(read):
     assert {gap.costs for gap in found.gaps} == {"clocks of hosts", "measured demand and usage"}
 
 
+@pytest.mark.parametrize(
+    ("status", "power", "on"),
+    [
+        ("RESCUE", None, True),
+        ("PAUSED", None, True),
+        ("VERIFY_RESIZE", None, True),
+        ("RESIZE", 4, True),
+        ("ERROR", 1, True),
+        ("REBUILD", 1, True),
+        ("ERROR", 4, False),
+        ("ERROR", None, False),
+        ("SUSPENDED", 4, False),
+        ("SHELVED", 4, False),
+        ("SHELVED_OFFLOADED", 4, False),
+    ],
+)
+def test_servers_that_use_memory_of_their_host_are_on(read, status, power, on):
+    asked = answers()
+    server = asked["servers.json"]["servers"][0]
+    server |= {"status": status, "OS-EXT-STS:power_state": power}
+    assert read(asked).vms[0].powered_on is on
+    listed = lists()
+    listed["servers.json"][0] |= {"Status": status, "Power State": {1: "Running", 4: "Shutdown"}.get(power, "")}
+    assert read(listed).vms[0].powered_on is on
+
+
 def test_a_host_that_is_down_and_bare_metal_are_no_capacity(read):
     asked = answers()
     hypervisors, servers = asked["hypervisors.json"]["hypervisors"], asked["servers.json"]["servers"]

@@ -49,7 +49,10 @@ def test_an_export_of_all_properties(tmp_path: Path) -> None:
         ("vm/a%2Fb", "swap_in_bytes_per_s"): (datetime(2024, 5, 31, 0, 55, tzinfo=UTC), 2048.0),
     }
     assert {row["value"] for key, row in rows.items() if key[1] == "interval_s"} == {300.0}
-    assert reading.gaps == []
+    missing = {gap.what: gap.costs for gap in reading.gaps}
+    assert missing["cpu.costop.summation"] == "co-stop (no samples of VMs)"
+    assert missing["storageAdapter.queued.average"] == "commands that wait for adapters (no samples of hosts)"
+    assert not missing.keys() & {"cpu.ready.summation", "cpu.usage.average", "virtualDisk.totalReadLatency.average"}
     assert [note.partition(" ")[0] for note in reading.notes] == ["times"]
 
 
@@ -57,7 +60,26 @@ def test_selected_columns_of_another_culture(tmp_path: Path) -> None:
     reading, frame = read(tmp_path, SELECTED)
     assert frame.filter(pl.col("metric") == "used_mhz")["value"].to_list() == [1234.5]
     assert frame["time"].to_list()[0] == datetime(2024, 5, 31, 13, 0, 20, tzinfo=UTC)
-    assert [gap.what for gap in reading.gaps] == ["entityid", "instance"]
+    missing = [gap.what for gap in reading.gaps]
+    assert missing[:3] == ["entityid", "instance", "cpu.demand.average"]
+    assert "cpu.usage.average" not in missing, "hosts are missing as a whole"
+
+
+def test_counters_in_any_case_and_a_file_without_hosts(tmp_path: Path) -> None:
+    columns = "MetricId,Timestamp,Value,Entity,EntityId,Instance,IntervalSecs\n"
+    rows = [
+        "virtualdisk.totalreadlatency.average,2026-06-05 08:00:00,40,db,VirtualMachine-vm-1,scsi0:0,20\n",
+        "mem.swapinrate.average,2026-06-05 08:00:00,5000,db,VirtualMachine-vm-1,,20\n",
+        "CPU.READY.SUMMATION,2026-06-05 08:00:00,8000,db,VirtualMachine-vm-1,,20\n",
+    ]
+    reading, frame = read(tmp_path, columns + "".join(rows))
+    values = {row["metric"]: (row["entity"], row["value"]) for row in frame.iter_rows(named=True)}
+    assert values["read_latency_ms"] == ("vm/db/disk/scsi0:0", 40)
+    assert values["swap_in_bytes_per_s"] == ("vm/db", 5000 * 1024)
+    assert values["ready_sum_pct"] == ("vm/db", 40)
+    missing = {gap.what: gap.costs for gap in reading.gaps}
+    assert missing["samples of hosts"] == "counters of hosts"
+    assert not missing.keys() & {"cpu.ready.summation", "mem.swapinRate.average", "cpu.usage.average"}
 
 
 @pytest.mark.parametrize("time", ["1969-12-31T00:00:00", "2200-01-01T00:00:00", "9999-12-31T23:59:59"])
