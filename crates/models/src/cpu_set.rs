@@ -1,7 +1,5 @@
 //! A set of small integers (logical CPUs, cores, vCPUs) as a bit set, with the searches that schedulers need.
 
-use std::ops::Range;
-
 /// Bit set over `0..capacity`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSet {
@@ -50,19 +48,6 @@ impl CpuSet {
     /// Number of members.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    /// Number of members within `range`.
-    pub fn len_in(&self, range: Range<usize>) -> usize {
-        let words = range.start / 64..range.end.div_ceil(64).min(self.words.len());
-        let within = |index: usize| {
-            let below = |end: usize| match end.saturating_sub(index * 64) {
-                bits @ 0..64 => (1_u64 << bits) - 1,
-                _ => u64::MAX,
-            };
-            self.words[index] & below(range.end) & !below(range.start)
-        };
-        words.map(|index| within(index).count_ones() as usize).sum()
     }
 
     /// The smallest member of `from..to`.
@@ -121,7 +106,6 @@ mod tests {
         assert_eq!(set.first_in(4, 65), Some(64));
         assert_eq!(set.first_round(131), Some(3));
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 64, 130]);
-        assert_eq!((set.len_in(3..131), set.len_in(4..130), set.len_in(64..64)), (3, 1, 0));
         assert_eq!((set.len(), set.contains(64), set.contains(1000)), (3, true, false));
     }
 }

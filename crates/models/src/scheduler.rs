@@ -101,8 +101,6 @@ pub enum LimitEnforcement {
 pub struct BalancePeriods {
     /// Between hardware threads and whole cores of a node.
     pub threads_ns: u64,
-    /// How long a world must have shared its core at these times before it moves to a whole core of another node.
-    pub nodes_ns: u64,
     /// Between the host's NUMA nodes or run queues.
     pub host_ns: u64,
     /// Balancing the host is of use only while some world waits in a queue.

@@ -296,32 +296,18 @@ impl Occupancy {
         self.withheld.contains(cpu)
     }
 
-    /// Whether two worlds share a core although a whole core that one could have is idle.
+    /// Whether two worlds share a core although a whole core of its node is idle.
     pub fn is_crowded(&self) -> bool {
-        !self.shared_cores.is_empty() && !self.idle_cores.is_empty() && self.crowded_nodes().next().is_some()
+        !self.shared_cores.is_empty()
+            && (0..self.topology.nodes).any(|node| {
+                let cores = self.topology.node_cores(node);
+                let holds = |set: &CpuSet| set.first_in(cores.start, cores.end).is_some();
+                holds(&self.shared_cores) && holds(&self.idle_cores)
+            })
     }
 
-    /// The nodes with a shared core, each with one where a whole core is idle: its own, or one that has two idle
-    /// threads more (where a move leaves the nodes more even).
-    fn crowded_nodes(&self) -> impl Iterator<Item = (usize, usize)> {
-        let nodes = self.topology.nodes;
-        let holds = |set: &CpuSet, node: usize| {
-            let cores = self.topology.node_cores(node);
-            set.first_in(cores.start, cores.end).is_some()
-        };
-        let idle = |node: usize| self.idle_threads.len_in(self.topology.node_cpus(node));
-        let shared = (0..nodes).filter(move |&from| holds(&self.shared_cores, from));
-        shared.flat_map(move |from| {
-            let to = (0..nodes).map(move |step| (from + step) % nodes);
-            let is_better = move |to: &usize| *to == from || idle(*to) >= idle(from) + 2;
-            to.filter(move |&to| holds(&self.idle_cores, to))
-                .filter(is_better)
-                .map(move |to| (from, to))
-        })
-    }
-
-    /// A logical CPU whose core is shared by two worlds, with a thread of a whole idle core: what the hyper-threading
-    /// balancer moves. `may` says whether a world may run on a logical CPU.
+    /// A logical CPU whose core is shared by two worlds although a whole core of its node is idle, with a thread of
+    /// that core: what the hyper-threading balancer moves. `may` says whether a world may run on a logical CPU.
     pub fn crowded(&self, may: impl Fn(WorldId, usize) -> bool) -> Option<(usize, usize)> {
         let threads = self.topology.threads_per_core;
         let cpus = |core: usize| core * threads..(core + 1) * threads;
@@ -330,10 +316,10 @@ impl Occupancy {
             let cores: Vec<usize> = set.iter().filter(|core| cores.contains(core)).collect();
             cores
         };
-        self.crowded_nodes().find_map(|(from, to)| {
-            let shared = within(&self.shared_cores, from).into_iter();
+        (0..self.topology.nodes).find_map(|node| {
+            let shared = within(&self.shared_cores, node).into_iter();
             let mut from = shared.flat_map(|core| cpus(core).rev());
-            let idle: Vec<usize> = within(&self.idle_cores, to).into_iter().flat_map(cpus).collect();
+            let idle: Vec<usize> = within(&self.idle_cores, node).into_iter().flat_map(cpus).collect();
             from.find_map(|cpu| {
                 let world = self.running[cpu]?;
                 let to = idle.iter().find(|&&to| may(world, to))?;

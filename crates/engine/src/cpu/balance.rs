@@ -4,18 +4,13 @@ use super::processors::Processors;
 use crate::clock::{Clock, Event};
 use crate::ids::HostId;
 use crate::vcpu::Guest;
-use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
 use hypertwin_models::topology;
 
 impl Processors {
     pub(super) fn arm_thread_balance(&mut self, host_id: HostId, clock: &mut Clock) {
         let host = &mut self.hosts[host_id];
-        if host.balancing_threads {
-            return;
-        }
-        if !host.occupancy.is_crowded() {
-            host.sharing = None;
+        if host.balancing_threads || !host.occupancy.is_crowded() {
             return;
         }
         host.balancing_threads = true;
@@ -33,15 +28,10 @@ impl Processors {
             domain.allows(&host.occupancy.topology, cpu)
         };
         let Some((from, to)) = host.occupancy.crowded(may) else {
-            self.hosts[host_id].sharing = None;
             return;
         };
         let world_id = host.cpus[from].world;
         let local = self.worlds[world_id].local;
-        if self.is_too_early(host_id, local, [from, to], clock.now) {
-            self.arm_thread_balance(host_id, clock);
-            return;
-        }
         self.settle(host_id, from, clock.now);
         if let Some(other) = self.hosts[host_id].occupancy.topology.sibling(from) {
             self.settle(host_id, other, clock.now);
@@ -65,21 +55,6 @@ impl Processors {
         }
         self.fill(host_id, from, guest, clock);
         self.arm_thread_balance(host_id, clock);
-    }
-
-    /// Whether a world has shared its core for too short a time to move to another node.
-    fn is_too_early(&mut self, host_id: HostId, local: topology::WorldId, [from, to]: [usize; 2], now: Nanos) -> bool {
-        let host = &mut self.hosts[host_id];
-        let topology = host.occupancy.topology;
-        if topology.node_of(from) == topology.node_of(to) {
-            return false;
-        }
-        let since = host
-            .sharing
-            .filter(|(world, _)| *world == local)
-            .map_or(now, |(_, since)| since);
-        host.sharing = Some((local, since));
-        now - since < host.scheduler.periods().nodes_ns
     }
 
     /// Balancing that is of use only while worlds wait is armed when one starts to.

@@ -58,7 +58,6 @@ impl Host {
             count: HostCounters::default(),
             queued: 0,
             groups: 0,
-            sharing: None,
             balancing_threads: false,
             balancing_host: false,
         }

@@ -63,8 +63,6 @@ pub struct Host {
     pub(super) queued: usize,
     /// Groups that the scheduler knows.
     pub(super) groups: usize,
-    /// The world that shared its core at the last times when threads were balanced, and since when.
-    pub(super) sharing: Option<(topology::WorldId, Nanos)>,
     pub(super) balancing_threads: bool,
     pub(super) balancing_host: bool,
 }

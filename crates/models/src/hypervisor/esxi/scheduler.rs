@@ -787,7 +787,6 @@ impl CpuScheduler for EsxiScheduler {
     fn periods(&self) -> BalancePeriods {
         BalancePeriods {
             threads_ns: self.parameters.ht_rebalance_ns,
-            nodes_ns: self.parameters.numa_rebalance_ns,
             host_ns: self.parameters.numa_rebalance_ns,
             only_while_queued: false,
         }

@@ -28,7 +28,7 @@
 //! thread is queued or picked, and at a tick. This division gives the same long-run shares for a fraction of the cost.
 //! [linux-scheduler](models/linux-scheduler.md) lists the differences.
 
-use super::domains::{Balancer, CACHE_NICE_TRIES, MIGRATION_COST_NS};
+use super::domains::{Balancer, MIGRATION_COST_NS};
 use super::load_average::LoadAverage;
 use crate::cpu_set::CpuSet;
 use crate::scheduler::{
@@ -573,11 +573,8 @@ impl CpuScheduler for LinuxScheduler {
     }
 
     fn periods(&self) -> BalancePeriods {
-        let host_ns = self.balancer.levels.last().map_or(self.tick_ns, |level| level.least_ns);
         BalancePeriods {
             threads_ns: self.tick_ns,
-            // that many attempts in vain (`need_active_balance`)
-            nodes_ns: u64::from(CACHE_NICE_TRIES + 3) * host_ns,
             host_ns: self.tick_ns,
             only_while_queued: true,
         }
