@@ -148,6 +148,7 @@ class Made:
             capacity=capacity,
             rooms=rooms,
             failover=rooms.copy(),
+            usable={"cpu": CPU_LIMIT, "memory": MEMORY_LIMIT},
             fits=np.array([[host.holds(vm) for host in self.hosts] for vm in self.vms], bool),
             at=np.array(self.at, np.int64),
             restarts=np.ones(len(self.vms), bool),

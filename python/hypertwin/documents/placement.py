@@ -44,6 +44,8 @@ class CannotRestart(TypedDict):
     vm: str
     short_of: str
     """Smallest shortage: `18.0 GiB of memory on esx-3`."""
+    within_limits: NotRequired[bool]
+    """True if the VM has no host only because of limits on demand: HA could restart it above them."""
 
 
 class Certificate(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 SMALLEST, LARGEST = 1e-4, 1e9
 """Absolute values below the first number and from the second number on are written as powers of ten."""
@@ -88,6 +88,11 @@ def tried_range(low: int, high: int, least: int, most: int) -> str:
 def some(names: Sequence[str], most: int = 5) -> str:
     """Return the first names, and the number of others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def cannot_restart(within_limits: Iterable[bool]) -> str:
+    """Return what to say of VMs without a host after a failure. `within_limits`: true if a VM exceeds only limits."""
+    return f"cannot restart{' within limits' if all(within_limits) else ''}"
 
 
 def calibration_note(calibration: str | None) -> str:

@@ -42,6 +42,8 @@ class CannotRestartFields:
     vm: str
     short_of: str
     """Smallest shortage: `18.0 GiB of memory on esx-3`."""
+    within_limits: bool
+    """True if the VM has no host only because of limits on demand: HA could restart it above them."""
 
 class CannotRestart(CannotRestartFields, RecordPart): ...
 

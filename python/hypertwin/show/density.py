@@ -91,9 +91,19 @@ def view(found: Density) -> v.View:
             *_one_more(found),
             ready.note(found.get("duration_s")),
             *ABOUT,
+            *_failover_limits(found),
             calibration_note(found["calibration"]),
         ],
     }
+
+
+def _failover_limits(found: Density) -> list[str]:
+    """Return the limits within which VMs restart after a host failure, if failures were checked."""
+    limits = next((each["limits"] for each in found.get("failover", {}).values()), None)
+    if limits is None:
+        return []
+    cpu, memory = v.percent(limits["cpu_pct"]), v.percent(limits["memory_pct"])
+    return [f"After a host failure, VMs restart within limits: {cpu} of CPU and {memory} of memory."]
 
 
 def _one_more(found: Density) -> list[str]:

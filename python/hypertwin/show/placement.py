@@ -357,10 +357,11 @@ def _view_answer(found: Plan) -> v.Answer:
 
 
 def _no_host(found: Plan, name: str, lost: Sequence[CannotRestart]) -> str:
-    first, *others = lost
+    first = min(lost, key=lambda each: each.get("within_limits", False))
     fails = "fail" if " + " in name else "fails"
-    more = f" and {count(len(others), 'more VM')}" if others else ""
-    return f"If {name} {fails}, {called(found, first['vm'])}{more} cannot restart: short of {first['short_of']}."
+    more = f" and {count(len(lost) - 1, 'more VM')}" if len(lost) > 1 else ""
+    verb = words.cannot_restart(each.get("within_limits", False) for each in lost)
+    return f"If {name} {fails}, {called(found, first['vm'])}{more} {verb}: short of {first['short_of']}."
 
 
 def _promises(found: Plan) -> Iterator[v.Promise]:

@@ -412,3 +412,22 @@ def test_demand_is_in_ghz_of_the_hosts_beside_it() -> None:
     hosts = {"f": host(cores=10, count=2, work_per_cycle=2)}
     found = hypertwin.capacity(made(hosts, {"v": vm("f-1", 4, 1000, count=6)}))["clusters"]["default"]
     assert (found["cpu_ghz"], found["cpu_demand_ghz"]) == (20, pytest.approx(6))
+
+
+def test_a_limit_on_demand_is_no_inability_of_ha() -> None:
+    hosts = {f"h{each}": host(memory=64) for each in (1, 2)}
+    vms = {"a": vm("h1", 30), "b": vm("h2", 30)}
+    found = hypertwin.plan_survive(made(hosts, vms))
+    why = "a cannot restart within limits: short of 2.4 GiB of memory"
+    text = f"default cannot tolerate a host failure: if h1 fails, {why}"
+    assert found.to_dict()["failover"]["text"].startswith(f"{text} on h2 (limit: 90% of memory).")  # type: ignore[index]
+    assert f"{text} on h2" in hypertwin.capacity(made(hosts, vms))["clusters"]["default"]["failover"]["text"]
+    assert "If h1 fails, a cannot restart within limits: short of 2.4" in _no_host(found.document)
+    mixed = hypertwin.plan_survive(made(hosts, vms | {"c": vm("h1", 34)})).to_dict()["failover"]
+    assert mixed is not None
+    assert "cannot restart: a is short of 2.4 GiB of memory on h2" not in mixed["text"], "names what is not installed"
+
+
+def _no_host(found: Any) -> str:
+    """What a plan without a verdict says."""
+    return placement_page.answer(found | {"failover": None})

@@ -312,6 +312,12 @@ def test_density_says_what_is_met_how_sure_and_what_runs_out():
         assert rows(lost, "counts", "verdict")[-1] == (said,)
 
 
+def test_density_names_the_limits_of_a_failover():
+    limits = {"cpu_pct": 80.0, "memory_pct": 90.0, "failures": 1.0}
+    view = density.view(document("density") | {"failover": {"c": {"limits": limits}}})
+    assert "After a host failure, VMs restart within limits: 80% of CPU and 90% of memory." in view["assumptions"]
+
+
 def test_what_the_model_error_can_break_is_neither_met_nor_green():
     found = document("density")
     assert density.view(found)["answer"]["tone"] == "good"

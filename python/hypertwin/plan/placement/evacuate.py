@@ -172,7 +172,7 @@ class _Total:
         """Record a failure that the other hosts do not tolerate."""
         failed = " + ".join(self.problem.hosts[each].name for each in outcome.failed)
         lost = ", ".join(self.problem.vms[vm].called for vm, _ in outcome.cannot_restart[:3])
-        self.not_borne.append(f"while {name} is empty, {lost} cannot restart if {failed} fails")
+        self.not_borne.append(f"while {name} is empty, {lost} {outcome.verb} if {failed} fails")
 
     def told(self, place: Ints) -> Evacuation:
         """Return the combined result."""

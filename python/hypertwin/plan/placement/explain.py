@@ -132,12 +132,12 @@ def _against(
         return f"{' and '.join(broken)} would not hold"
     lacking = _lacks(problem, problem.loads(there)[host] - problem.rooms[host])
     if lacking:
-        return f"short of {lacking}"
+        return f"short of {lacking} within its limits"
     unsafe = restarts.first_unsafe(there, list(failures)) if failures else None
     if unsafe is not None:
         failed = " + ".join(problem.hosts[each].name for each in unsafe.failed)
         lost = problem.vms[unsafe.cannot_restart[0][0]].called if unsafe.cannot_restart else "a VM"
-        return f"if {failed} failed, {lost} could not restart"
+        return f"if {failed} fails, {lost} {unsafe.verb}"
     return _cost(problem, place, there, vm)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hypertwin.documents import placement as documents
 from hypertwin.metrics import words
-from hypertwin.plan.placement.lacking import GIB, NOISE, Shortage, shortage
+from hypertwin.plan.placement.lacking import GIB, NOISE, Shortage
 from hypertwin.plan.placement.problem import NOWHERE, Floats, Ints, Problem
 from hypertwin.plan.placement.restart import Restarts
 
@@ -104,11 +104,11 @@ def _lost(problem: Problem, place: Ints, failures: Sequence[tuple[int, ...]]) ->
     """Yield every VM that cannot restart after some failure, with its shortage."""
     restarts = Restarts(problem)
     for outcome in restarts.all(place, failures):
-        for vm, _ in outcome.cannot_restart:
+        for vm, short in outcome.cannot_restart:
             free = restarts.free(outcome.place, outcome.failed)
             open_ = restarts.must.open_to(vm, outcome.place, outcome.failed) & problem.fits[vm]
             room = np.maximum(free[open_].max(axis=0, initial=0.0), 0.0)
-            yield _Lost(vm, shortage(problem, restarts.must, vm, outcome.place, outcome.failed, free), room)
+            yield _Lost(vm, short, room)
 
 
 def _changes(

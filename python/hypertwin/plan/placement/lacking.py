@@ -21,13 +21,15 @@ class Shortage(NamedTuple):
     """Missing resources of a VM."""
 
     text: str
-    """Shortage in words: `18.0 GiB of memory on esx-3`."""
+    """Shortage in words: `18.0 GiB of memory on esx-3`, with the limit if `within_limits`."""
     binding_constraints: tuple[str, ...]
     """Names of missing resources, `rule NAME`, or `hosts` if no host could ever run the VM."""
     host: int = NOWHERE
     """Name of the host with the smallest shortage."""
     amounts: tuple[float, ...] = ()
     """Shortage on the host, per resource."""
+    within_limits: bool = False
+    """True if the VM has no host only because of limits on demand, so that HA could restart it above them."""
 
 
 def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequence[int], free: Floats) -> Shortage:
@@ -48,16 +50,47 @@ def shortage(problem: Problem, ruled: Ruled, vm: int, now: Ints, failed: Sequenc
         rules = f"rule {names[0]} allows" if len(names) == 1 else f"rules {' and '.join(names)} allow"
         return Shortage(f"a host that {rules}", tuple(f"rule {name}" for name in names))
     short = np.maximum(problem.sizes[vm] - free, 0.0)
+    above = open_ & (short <= _beyond_limits(problem) + SLACK * problem.capacity).all(axis=1)
     scale = np.maximum(problem.failover.max(axis=0), 1e-300)
-    host = int(np.where(open_, (short / scale).max(axis=1), np.inf).argmin())
-    lacking = [each for each in range(len(problem.resources)) if short[host, each] > 0]
-    noise = _within_noise(problem, host, short[host])
+    host = int(np.where(above if above.any() else open_, (short / scale).max(axis=1), np.inf).argmin())
+    lacking = tuple(problem.resources[each] for each in np.flatnonzero(short[host] > 0))
+    notes = [_limits(problem, lacking)] if above.any() and lacking else []
+    notes += [f"under {100 * NOISE:g}% of its CPU: within the error of any demand"] * _is_noise(
+        problem, host, short[host]
+    )
     return Shortage(
-        f"{amounts(problem, short[host]) or 'room'} on {problem.hosts[host].name}{noise}",
-        tuple(problem.resources[each] for each in lacking),
+        f"{amounts(problem, short[host]) or 'room'} on {problem.hosts[host].name}"
+        + (f" ({'; '.join(notes)})" if notes else ""),
+        lacking,
         host,
         tuple(short[host].tolist()),
+        bool(above.any()),
     )
+
+
+def _beyond_limits(problem: Problem) -> Floats:
+    """Return the capacity of hosts above the limits on demand, per host and resource.
+
+    Memory is installed. CPU is infinite, because no host refuses to power on a VM for its CPU demand or its vCPUs.
+    """
+    found = np.zeros_like(problem.capacity)
+    for each, name in enumerate(problem.resources):
+        if name in ("cpu", "vcpus"):
+            found[:, each] = np.inf
+        elif name in problem.usable:
+            found[:, each] = np.maximum((1 - problem.usable[name]) * problem.capacity[:, each], 0.0)
+    return found
+
+
+def _limits(problem: Problem, names: Sequence[str]) -> str:
+    """Return the limits on resources in words: `limit: 90% of memory`."""
+    told = [
+        f"{problem.usable[name]:g} vCPUs per core"
+        if name == "vcpus"
+        else f"{100 * problem.usable[name]:g}% of {words.resource(name)}"
+        for name in names
+    ]
+    return f"limit{'s' * (len(told) > 1)}: {' and '.join(told)}"
 
 
 def amount(resource: str, value: float) -> str:
@@ -98,14 +131,13 @@ def _rounded(value: float) -> str:
     return f"{value:.1f}" if value >= 0.05 else f"{value:.2g}"
 
 
-def _within_noise(problem: Problem, host: int, short: Floats) -> str:
-    """Return a note if only CPU is short, and by less than the measurement error of demand."""
+def _is_noise(problem: Problem, host: int, short: Floats) -> bool:
+    """True if only CPU is short, and by less than the measurement error of demand."""
     lacking = [problem.resources[each] for each in np.flatnonzero(short > 0)]
     if lacking != ["cpu"]:
-        return ""
+        return False
     cpu = problem.resources.index("cpu")
-    small = short[cpu] < NOISE * problem.capacity[host, cpu]
-    return f" (under {100 * NOISE:g}% of its CPU: within the error of any demand)" if small else ""
+    return bool(short[cpu] < NOISE * problem.capacity[host, cpu])
 
 
 def unfit(problem: Problem, vm: Vm, left: Bools) -> str:

@@ -244,7 +244,7 @@ def plan_place(scenario: Given, options: Place) -> Planned:
     if unsafe is not None and unsafe.proven:
         failed = " and ".join(eased.hosts[each].name for each in unsafe.failed)
         lost = ", ".join(eased.vms[vm].called for vm, _ in unsafe.cannot_restart[:1])
-        why = f"already without new VMs, {lost} cannot restart if {failed} fails"
+        why = f"already without new VMs, {lost} {unsafe.verb} if {failed} fails"
         notes.append("Run plan balance first, or place new VMs without failover (--failures 0).")
         found = Found(None, goal, None, None, proven=True, binding_constraints=(why,), partial=eased.at, placeable=0)
         return _partly(asked, found, new, notes, helps=False)

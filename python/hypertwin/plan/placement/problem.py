@@ -73,6 +73,8 @@ class Problem:
     """Capacity of each host for VMs within the limits, per resource."""
     failover: Floats
     """Capacity of each host for VMs after a host failure, per resource."""
+    usable: Mapping[str, float]
+    """Limits on demand after a host failure, as fractions of `capacity`, by resource. Others can take all of a host."""
     fits: Bools
     """True if a VM fits on a host, apart from rules, with one row per VM and one column per host."""
     at: Ints
@@ -257,6 +259,7 @@ def problem(
         capacity=_of_hosts(state, columns, lambda host, name: _capacity(state, host, name)),
         rooms=_of_hosts(state, columns, lambda host, name: _room(state, host, name)),
         failover=_of_hosts(after, columns, lambda host, name: _room(after, host, name)),
+        usable={"cpu": after.limits.cpu, "memory": after.limits.memory, "vcpus": after.limits.vcpu_ratio or 0.0},
         fits=_fits(vms, hosts),
         at=np.array([number[vm.host] for vm in vms], np.int64),
         restarts=np.array([not vm.stays_on_host and vm.restart_priority != "disabled" for vm in vms], bool),

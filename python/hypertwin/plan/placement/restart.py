@@ -17,8 +17,9 @@ from typing import Literal
 
 import numpy as np
 
+from hypertwin.metrics import words
 from hypertwin.plan.placement import restart_exact
-from hypertwin.plan.placement.lacking import not_restarted, shortage
+from hypertwin.plan.placement.lacking import Shortage, not_restarted, shortage
 from hypertwin.plan.placement.problem import NOWHERE, PRIORITIES, SLACK, Bools, Floats, Ints, Problem, Rule, holds
 from hypertwin.plan.placement.ruled import Ruled
 
@@ -35,7 +36,7 @@ class Outcome:
     failed: tuple[int, ...]
     placed: Mapping[int, int]
     """Target host of each VM that restarts."""
-    cannot_restart: tuple[tuple[int, str], ...]
+    cannot_restart: tuple[tuple[int, Shortage], ...]
     """VMs that cannot restart, with the smallest shortage of each."""
     not_restarted: tuple[tuple[int, str], ...]
     """VMs that do not restart by design, with the reason."""
@@ -45,6 +46,11 @@ class Outcome:
     """Should rules that the restarts violate."""
     place: Ints
     """Hosts of VMs after restarts, or NOWHERE for VMs that are down."""
+
+    @property
+    def verb(self) -> str:
+        """Verb for the VMs without a host: `cannot restart`, or `cannot restart within limits`."""
+        return words.cannot_restart(short.within_limits for _, short in self.cannot_restart)
 
 
 class Restarts:
@@ -236,7 +242,7 @@ class Restarts:
             failed,
             dict(sorted(found.items())),
             tuple(
-                (vm, shortage(self.problem, self.must, vm, now, failed, free).text)
+                (vm, shortage(self.problem, self.must, vm, now, failed, free))
                 for vm in fell
                 if self.problem.restarts[vm] and vm not in found
             ),

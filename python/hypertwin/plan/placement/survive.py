@@ -19,7 +19,7 @@ from hypertwin.plan.placement.failures import (
     unreadable,
     vms_without_data,
 )
-from hypertwin.plan.placement.lacking import shortage
+from hypertwin.plan.placement.lacking import Shortage
 from hypertwin.plan.placement.problem import NOWHERE, Ints, Problem, part
 from hypertwin.plan.placement.restart import Outcome, Restarts
 from hypertwin.scenario import Scenario
@@ -65,11 +65,8 @@ def survive(problem: Problem, scenario: Scenario, place: Ints, failures: Failure
         outcomes[name] = outcome
         certificates[name] = _certificate(problem, place, outcome, lost, _appliances(scenario, problem, failed))
         proven &= outcome.proven or not outcome.cannot_restart or bool(lost)
-        for vm, _ in outcome.cannot_restart:
-            free = restarts.free(outcome.place, failed)
-            binding_constraints.update(
-                set(shortage(problem, restarts.must, vm, outcome.place, failed, free).binding_constraints)
-            )
+        for _, short in outcome.cannot_restart:
+            binding_constraints.update(set(short.binding_constraints))
         if lost:
             binding_constraints.update({"storage"})
         fullest.update(_fullest_resources(problem, outcome))
@@ -108,7 +105,8 @@ def _certificate(
 ) -> documents.Certificate:
     """Return an outcome by names, with the VMs whose data is unreadable."""
     failed = [problem.hosts[host].name for host in outcome.failed]
-    cannot_restart = {vm: text for vm, text in lost.items() if place[vm] != NOWHERE} | dict(outcome.cannot_restart)
+    cannot_restart = {vm: Shortage(text, ("storage",)) for vm, text in lost.items() if place[vm] != NOWHERE}
+    cannot_restart |= dict(outcome.cannot_restart)
     down = [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted]
     down += [(name, "storage appliance of its host") for name in appliances]
     full, host = _fullest(problem, outcome.place, outcome.failed)
@@ -116,7 +114,8 @@ def _certificate(
         "failed": failed,
         "placed": {problem.vms[vm].name: problem.hosts[at].name for vm, at in outcome.placed.items()},
         "cannot_restart": [
-            {"vm": problem.vms[vm].name, "short_of": text} for vm, text in sorted(cannot_restart.items())
+            {"vm": problem.vms[vm].name, "short_of": short.text, "within_limits": short.within_limits}
+            for vm, short in sorted(cannot_restart.items())
         ],
         "not_restarted": [{"vm": name, "short_of": text} for name, text in down],
         "proven": outcome.proven,

@@ -18,7 +18,7 @@ from hypertwin import _core
 from hypertwin.documents.failover import Failover, HostFailure, PoolFate, PoolState, Reason, ReasonCode
 from hypertwin.language import Pool
 from hypertwin.members import Cluster
-from hypertwin.metrics.words import count, some
+from hypertwin.metrics.words import cannot_restart, count, some
 from hypertwin.plan.capacity import admission
 from hypertwin.plan.capacity.limits import Limits
 from hypertwin.plan.capacity.state import State
@@ -168,10 +168,10 @@ def _judged(
                 refused,
             )
         if sure:
-            short = [vm for vm, _ in sure]
-            example = f"{'' if len(short) == 1 else f'{names[short[0]]} is '}short of {sure[0][1]}"
-            text = f"{_vms([names[vm] for vm in short])} cannot restart: {example}"
-            add("no-host", text, [keys[vm] for vm in short])
+            worst, short = min(sure, key=lambda each: each[1].within_limits)
+            example = f"{'' if len(sure) == 1 else f'{names[worst]} is '}short of {short.text}"
+            verb = cannot_restart(each.within_limits for _, each in sure)
+            add("no-host", f"{_vms([names[vm] for vm, _ in sure])} {verb}: {example}", [keys[vm] for vm, _ in sure])
         if len(sure) < len(outcome.cannot_restart):
             add("not-proven", "no restart of all VMs was found or ruled out")
         if waits:

@@ -30,7 +30,7 @@ def test_a_vm_that_stays_and_what_elsewhere_would_cost():
     assert found["host"] == "a"
     assert found["reasons"] == ["it is on a now, and nothing requires a move"]
     assert found["elsewhere"] == {
-        "b": "short of 10.0 GiB of memory",
+        "b": "short of 10.0 GiB of memory within its limits",
         "c": "possible: one move more, same peak load",
     }
 
@@ -60,7 +60,7 @@ def test_room_that_a_failure_needs():
     # a is empty for w; with v on it nothing has room when b fails
     vms = {"v": vm("c", 20), "x": vm("c", 65), "w": vm("b", 80)}
     found = explained(made(HOSTS, vms), "v", [(0,), (1,), (2,)])
-    assert found["elsewhere"]["a"] == "if b failed, w could not restart"
+    assert found["elsewhere"]["a"] == "if b fails, w cannot restart within limits"
     assert explained(made(HOSTS, vms), "v")["elsewhere"]["a"].startswith("possible")
 
 

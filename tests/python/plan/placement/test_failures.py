@@ -162,7 +162,8 @@ def test_a_vm_without_its_data_is_down_wherever_it_runs():
     certificate = found.certificates["nodes-1 + nodes-2"]
     assert certificate["placed"] == {}
     assert certificate["cannot_restart"] == [
-        {"vm": f"db-{number}", "short_of": "data of pool mesh, which survives 1 failure"} for number in (1, 2)
+        {"vm": f"db-{number}", "short_of": "data of pool mesh, which survives 1 failure", "within_limits": False}
+        for number in (1, 2)
     ]
     assert found.certificates["zother-1 + zother-2"]["cannot_restart"] == []
     assert found.binding_constraints == ("storage",)

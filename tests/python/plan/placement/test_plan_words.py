@@ -69,10 +69,11 @@ def test_new_vms_that_have_no_host_are_named_with_what_they_lack() -> None:
     found = hypertwin.plan_place(full, vm=["2x40GiBx100MHz", "2x20GiBx100MHz"], failures=0).document
     assert not found["feasible"] and found["proven"] and not found["conflict"]
     assert [move["vm"] for move in found["moves"]] == ["new-2"]
-    assert found["not_placed"] == [{"vm": "new-1", "short_of": "10.0 GiB of memory on h2"}]
+    assert found["not_placed"] == [{"vm": "new-1", "short_of": "10.0 GiB of memory on h2 (limit: 90% of memory)"}]
     assert found["placeable"] == 1
     assert shown.answer(found) == (
-        "1 of 2 new VMs placed. No more can be placed (proven). new-1 is short of 10.0 GiB of memory on h2."
+        "1 of 2 new VMs placed. No more can be placed (proven). "
+        "new-1 is short of 10.0 GiB of memory on h2 (limit: 90% of memory)."
     )
     assert all("a with" not in remedy["text"] for remedy in found["fixes"])
     # the hosts are those with the VM that was placed
@@ -132,6 +133,7 @@ def test_what_is_lacking_within_the_error_of_any_demand_is_said(mhz: float, said
     found = hypertwin.plan_survive(cluster({"a": vm("h1", 10, mhz), "b": vm("h2", 10, 10)}), cpu="80%").document
     lacks = found["certificate"]["h1"]["cannot_restart"][0]["short_of"]
     assert ("within the error of any demand" in lacks) is said
+    assert "on h3 (limit: 80% of CPU" in lacks
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_why_a_vm_left_names_the_failure() -> None:
     found = hypertwin.plan_balance(cluster(vms)).document
     (move,) = found["moves"]
     told = hypertwin.plan_balance(cluster(vms), why=[move["vm"]]).document["explained"][0]
-    assert "if h1 failed, c could not restart" in "; ".join(told["reasons"])
+    assert "if h1 fails, c cannot restart" in "; ".join(told["reasons"])
 
 
 def test_what_asks_a_vm_to_leave_is_said_where_it_stays() -> None:

@@ -27,7 +27,7 @@ def named(problem: Problem, outcome: Outcome) -> dict[str, str]:
 
 def lacking(problem: Problem, outcome: Outcome) -> dict[str, str]:
     """What VMs lack, by name."""
-    return {problem.vms[vm].name: text for vm, text in outcome.cannot_restart}
+    return {problem.vms[vm].name: short.text for vm, short in outcome.cannot_restart}
 
 
 def after(made: Scenario, *failed: int, **limits: Any) -> tuple[Problem, Outcome]:
@@ -70,7 +70,7 @@ def test_room_in_sum_is_no_room():
     hosts = {f"h{number}": cases.host() for number in range(4)}
     vms = {f"v{number}": cases.vm(f"h{number}", 60) for number in range(1, 4)}
     problem, outcome = after(cases.made(hosts, {**vms, "big": cases.vm("h0", 40)}), 0)
-    assert lacking(problem, outcome) == {"big": "10.0 GiB of memory on h1"}
+    assert lacking(problem, outcome) == {"big": "10.0 GiB of memory on h1 (limit: 90% of memory)"}
     assert outcome.proven
     assert (problem.failover.sum() - problem.loads(outcome.place)[1:].sum()) > 40 * 2**30
 
@@ -110,7 +110,8 @@ def test_higher_priorities_win_over_more_vms():
     }
     problem, outcome = after(cases.made(hosts, vms), 0)
     assert named(problem, outcome) == {"first": "h1"}
-    assert lacking(problem, outcome) == {"second": "10.0 GiB of memory on h1", "third": "10.0 GiB of memory on h1"}
+    short = "10.0 GiB of memory on h1 (limit: 90% of memory)"
+    assert lacking(problem, outcome) == {"second": short, "third": short}
     assert [(problem.vms[vm].name, text) for vm, text in outcome.not_restarted] == [("off", "restart disabled")]
     assert outcome.proven
 
@@ -163,20 +164,29 @@ def test_vms_kept_together_restart_on_one_host_or_as_many_as_fit_it():
 
 
 @pytest.mark.parametrize(
-    ("vm", "short_of"),
+    ("vm", "short_of", "within_limits"),
     [
-        (cases.vm("h0", 10, vcpus=24), "a host with 24 logical CPUs"),
-        (cases.vm("h0", 150), "a host with 150.0 GiB of memory"),
-        (cases.vm("h0", 150, vcpus=24), "a host with 24 logical CPUs"),
-        (cases.vm("h0", 10, mhz=9000), "2.0 GHz of CPU on h1"),
-        (cases.vm("h0", 95, mhz=9000), "2.0 GHz of CPU and 15.0 GiB of memory on h1"),
+        (cases.vm("h0", 10, vcpus=24), "a host with 24 logical CPUs", False),
+        (cases.vm("h0", 150), "a host with 150.0 GiB of memory", False),
+        (cases.vm("h0", 150, vcpus=24), "a host with 24 logical CPUs", False),
+        (cases.vm("h0", 10, mhz=9000), "2.0 GHz of CPU on h1 (limit: 80% of CPU)", True),
+        (cases.vm("h0", 82), "2.0 GiB of memory on h1 (limit: 90% of memory)", True),
+        (
+            cases.vm("h0", 90, mhz=9000),
+            "2.0 GHz of CPU and 10.0 GiB of memory on h1 (limits: 80% of CPU and 90% of memory)",
+            True,
+        ),
+        (cases.vm("h0", 91), "11.0 GiB of memory on h1", False),
+        (cases.vm("h0", 10, reservation="10.5 GHz"), "0.5 GHz of reserved CPU on h1", False),
+        (cases.vm("h0", 95, mhz=9000), "2.0 GHz of CPU and 15.0 GiB of memory on h1", False),
     ],
 )
-def test_what_a_vm_lacks_where_least_is_lacking(vm: dict[str, Any], short_of: str):
+def test_what_a_vm_lacks_where_least_is_lacking(vm: dict[str, Any], short_of: str, within_limits: bool):
     hosts = {"h0": cases.host(20, 200), "h1": cases.host(), "h2": cases.host()}
     vms = {"big": vm, "r1": cases.vm("h1", 10, mhz=1000), "r2": cases.vm("h2", 20, mhz=1000)}
     problem, outcome = after(cases.made(hosts, vms), 0)
     assert lacking(problem, outcome) == {"big": short_of}
+    assert [short.within_limits for _, short in outcome.cannot_restart] == [within_limits]
     assert outcome.proven
 
 
@@ -191,7 +201,7 @@ def test_overloaded_hosts_are_no_target_and_no_trouble():
     hosts = {f"h{number}": cases.host() for number in range(3)}
     vms = {"a": cases.vm("h0", 5), "r1": cases.vm("h1", 99), "r2": cases.vm("h2", 60, mhz=9000)}
     problem, outcome = after(cases.made(hosts, vms), 0)
-    assert lacking(problem, outcome) == {"a": "1.1 GHz of CPU on h2"}
+    assert lacking(problem, outcome) == {"a": "1.1 GHz of CPU on h2 (limit: 80% of CPU)"}
     problem, outcome = after(cases.made(hosts, vms), 0, cpu=1.0)
     assert named(problem, outcome) == {"a": "h2"}
 
