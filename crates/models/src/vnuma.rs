@@ -20,7 +20,7 @@ pub fn usable_bytes(host: &HostGroup) -> u64 {
     let bytes = host.memory_for_vms().bytes() / u64::from(host.nodes());
     match host.hypervisor_memory {
         Some(_) => bytes,
-        None => bytes.min(host.memory_per_node.bytes() / 100 * host.hypervisor.family().facts().node_memory_pct),
+        None => bytes.min(host.memory_per_node.bytes() * host.hypervisor.family().facts().node_memory_pct / 100),
     }
 }
 
