@@ -54,7 +54,8 @@ READ_FIRST = {
     "Workload": (
         "fio",
         "str",
-        "A fio job file, and after `#` one of its jobs, that this is the workload of; other keys win over it.",
+        "A fio job file, and after `#` one of its jobs, that this is the workload of; other keys win over it. "
+        "Its I/Os are spread evenly over the VM's virtual disks.",
     ),
     "StoragePool": ("preset", _literal(pool_presets.names()), "A pool of `hypertwin presets`; other keys win over it."),
 }

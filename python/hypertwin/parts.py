@@ -1071,7 +1071,9 @@ class Workload(TypedDict, total=False):
     units_per_transaction: float
     """Units of the application's own work per transaction."""
     fio: str
-    """A fio job file, and after `#` one of its jobs, that this is the workload of; other keys win over it."""
+    """A fio job file, and after `#` one of its jobs, that this is the workload of; other keys win over it. Its
+    I/Os are spread evenly over the VM's virtual disks.
+    """
 
 
 class Arrivals(TypedDict, total=False):

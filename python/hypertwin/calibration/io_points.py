@@ -7,7 +7,6 @@ two.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from hypertwin.errors import Argument, fail
 from hypertwin.ingest.benchmarks import io_points
 from hypertwin.ingest.benchmarks.io_points import IoPoint
 from hypertwin.metrics import metric_path
-from hypertwin.scenario import Scenario
+from hypertwin.scenario import Scenario, vdisks
 
 PERCENTILES = ("_p95", "_p99")
 LOAD = ("read_pct", "random_pct", "sync_pct", "block", "block_mix", "working_set")
@@ -91,18 +90,14 @@ def settings(point: IoPoint, scenario: Scenario, vm: str, location: str) -> dict
     group = scenario.data["vms"][vm]
     where = f"workloads.{group['workload']}"
     workload: Mapping[str, Any] = scenario.data["workloads"][group["workload"]]
-    given = point.workload["arrivals"]["io"]
+    io = point.workload["arrivals"]["io"]
+    given = vdisks.spread(io, group, vm, location) if point.disks is None else vdisks.on_each(io)
     found: dict[str, Any] = {}
     for key, value, usual in (("count", point.vms, 1), ("vdisks", point.disks, None), ("load", 1, 1)):
         if value is not None and group.get(key, usual) != value:
             found[f"vms.{vm}.{key}"] = value
-    outstanding = given["outstanding"]
-    if point.disks is None:
-        outstanding = _on_each(outstanding, group, vm, location)
-    found[f"{where}.arrivals.io.outstanding"] = outstanding
-    workers = given.get("workers")
-    found[f"{where}.arrivals.io.workers"] = None if workers is None else math.gcd(workers, outstanding)
-    found[f"{where}.arrivals.io.rate"] = given.get("rate")
+    for key in ("outstanding", "workers", "rate"):
+        found[f"{where}.arrivals.io.{key}"] = given.get(key)
     for key in LOAD:
         if key in point.workload:
             found[f"{where}.{key}"] = point.workload[key]
@@ -110,16 +105,6 @@ def settings(point: IoPoint, scenario: Scenario, vm: str, location: str) -> dict
             found[f"{where}.{key}"] = ABSENT[key]
     present: Mapping[str, Any] = workload["arrivals"]["io"] or {}
     return {path: value for path, value in found.items() if value is not None or path.rpartition(".")[2] in present}
-
-
-def _on_each(outstanding: int, group: Mapping[str, Any], vm: str, location: str) -> int:
-    """Return the number of outstanding I/Os per virtual disk. A benchmark in a VM spreads its I/Os over all disks."""
-    vdisks = int(group.get("vdisks") or 10 * int(group.get("controllers", 1)))
-    if outstanding % vdisks:
-        hint = f"the benchmark had one file: `overrides` vms.{vm}.vdisks=1"
-        value = f"{vdisks} for {outstanding} I/Os outstanding"
-        fail("unlike-benchmark", f"vms.{vm}.vdisks", value, "a divisor of them", hint, location)
-    return outstanding // vdisks
 
 
 def _words(point: IoPoint) -> str:

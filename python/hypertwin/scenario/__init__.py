@@ -14,6 +14,7 @@ of `library/presets`, which the core does not know.
 | `pool_presets.py` | presets of pools |
 | `space.py` | capacity of pools |
 | `virtual_numa.py` | virtual NUMA topology of VMs |
+| `vdisks.py` | virtual disks of a VM, and the I/Os of a fio job on each |
 | `example.py` | the examples, with the files that they name |
 | `starter.py` | a commented starter scenario |
 """
@@ -40,7 +41,7 @@ from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.files import writing, yaml_file, yaml_writing
 from hypertwin.files.yaml_file import MAX_DEPTH, MAX_VALUES, HugeNumber, Node
 from hypertwin.ingest.benchmarks import fio
-from hypertwin.scenario import pool_presets
+from hypertwin.scenario import pool_presets, vdisks
 from hypertwin.scenario.overrides import as_typed, by_path, location_of, utf8
 
 if TYPE_CHECKING:
@@ -418,7 +419,7 @@ def _renamed(mistake: Mistake) -> Mistake:
 def _read_jobs(draft: _Draft) -> list[Mistake]:
     """Replace each `workloads.NAME.fio` by the workload of its job, and return the problems.
 
-    Other keys of the workload override those of the job.
+    Other keys of the workload override those of the job. The job's I/Os are spread over the disks of its VMs.
     """
     read: dict[str, Any] = {}
     mistakes: list[Mistake] = []
@@ -427,7 +428,7 @@ def _read_jobs(draft: _Draft) -> list[Mistake]:
             continue
         job: dict[str, Any] = {"arrivals": {"io": {}}, "cpu": {"mean": fio.CPU_PER_IO}}
         try:
-            job = _job(draft.file, workload["fio"])
+            job = _on_disks(_job(draft.file, workload["fio"]), name, workload, draft)
         except FileError as error:
             here = f"workloads.{name}.fio"
             mistakes.extend(_located(replace(each, path=here), draft) for each in error.mistakes)
@@ -446,6 +447,31 @@ def _job(file: _File, name: str) -> dict[str, Any]:
         _confine(folder / name.partition("#")[0], name)
         file.jobs[name] = fio.workload(name, folder)
     return file.jobs[name]
+
+
+def _on_disks(job: dict[str, Any], name: str, workload: Mapping[str, Any], draft: _Draft) -> dict[str, Any]:
+    """Return the workload of a fio job with its I/Os per virtual disk of the VMs that run it (`vdisks.py`).
+
+    Raises ScenarioError if their disks cannot have equal parts, or if two groups need different ones.
+    """
+    arrivals = workload.get("arrivals")
+    own = arrivals.get("io") if isinstance(arrivals, dict) else None
+    if isinstance(own, dict) and "outstanding" in own:
+        return job
+    io = job["arrivals"]["io"]
+    found: dict[str, dict[str, Any]] = {}
+    for vm, group in _section(draft.data, "vms").items():
+        counts = [group.get(key, 1) for key in ("vdisks", "controllers")]
+        if group.get("workload") == name and all(type(each) is int and each > 0 for each in counts):
+            try:
+                found[vm] = vdisks.spread(io, group, vm)
+                if found[vm] != next(iter(found.values())):
+                    hint = "give each group a workload of its own, with the same `fio`"
+                    allowed = f"as many as vms.{next(iter(found))} has, which runs the same job"
+                    fail("unlike-benchmark", f"vms.{vm}.vdisks", str(vdisks.of_group(group)), allowed, hint)
+            except ScenarioError as error:
+                raise ScenarioError.of(_located(each, draft) for each in error.mistakes) from None
+    return {**job, "arrivals": {"io": next(iter(found.values()), io)}}
 
 
 def _confine(path: Path, name: str) -> None:

@@ -138,12 +138,14 @@ class Fio(Load):
         fio keeps its I/Os outstanding. By Little's law they take the number outstanding over IOPS, less the CPU time of
         fio itself. Percentiles get the same time as the mean, which is too little if the process waits irregularly.
         """
+        from hypertwin.scenario import vdisks
+
         vm = scenario.data["vms"][group]
         workload = scenario.data["workloads"][vm["workload"]]
         io, iops, mean = workload["arrivals"].get("io"), figures.get("iops", 0), figures.get("io_latency_ms_mean")
         if io is None or io.get("rate") or not iops or mean is None:
             return dict(figures)
-        outstanding = step.vms * int(io["outstanding"]) * int(vm.get("vdisks") or 10 * int(vm.get("controllers", 1)))
+        outstanding = step.vms * int(io["outstanding"]) * vdisks.of_group(vm)
         own = 1000 * _core.duration_s(workload["cpu"]["mean"])
         waits = max(0.0, 1000 * outstanding / iops - own - mean)
         return {key: value + waits if "latency_ms" in key else value for key, value in figures.items()}

@@ -1,9 +1,9 @@
 """Conversion of fio job files to workloads: `workloads.NAME.fio: job.fio` in a scenario.
 
-One job of the file becomes one workload, and every vdisk of the VM is a file of the job. `iodepth` x `numjobs` I/Os are
-outstanding on each, issued by `numjobs` workers. `fsync`, `fdatasync` and `sync` make writes synchronous. `rate_iops`
-caps reads and writes separately, so a mix at the cap has equal numbers of both. Format and meaning: fio's
-documentation, https://fio.readthedocs.io/en/latest/fio_doc.html.
+One job of the file becomes one workload. `iodepth` x `numjobs` I/Os are outstanding in all files of the job together,
+issued by `numjobs` workers. `hypertwin.scenario.vdisks` spreads them over the virtual disks of the VM. `fsync`,
+`fdatasync` and `sync` make writes synchronous. `rate_iops` caps reads and writes separately, so a mix at the cap has
+equal numbers of both. Format and meaning: fio's documentation, https://fio.readthedocs.io/en/latest/fio_doc.html.
 """
 
 from __future__ import annotations

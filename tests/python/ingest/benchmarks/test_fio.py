@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from tests.conftest import refused
 
 from hypertwin import scenario, simulate
+from hypertwin.calibration.io_points import settings
 from hypertwin.errors import ScenarioError
 from hypertwin.ingest.benchmarks import fio
+from hypertwin.ingest.benchmarks.io_points import IoPoint
 
 JOB = """\
 ; what everybody has
@@ -143,6 +145,32 @@ def test_a_scenario_reads_its_job_and_its_own_keys_win(tmp_path):
     assert dict(workload["arrivals"]["io"]) == {"outstanding": 8, "workers": 4}
     (point,) = simulate(loaded, jobs=1).points
     assert point["vms"]["db"]["iops"] > 1000
+
+
+def test_a_job_has_as_many_ios_outstanding_in_a_scenario_as_where_it_was_measured(tmp_path):
+    (tmp_path / "job.fio").write_text(JOB)
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    options = {key: ("global options", text) for key, text in (line.split("=") for line in JOB.split() if "=" in line)}
+    measured = IoPoint("oltp", Path("out.json"), fio.of_options(Path("out.json"), options), {})
+    for vdisks, each in ((1, (64, 4)), (2, (32, 4)), (4, (16, 4)), (8, (8, 4))):
+        loaded = scenario.load(tmp_path / "s.yaml", {"vms.db.vdisks": vdisks})
+        io = loaded.data["workloads"]["w"]["arrivals"]["io"]
+        assert (io["outstanding"], io["workers"]) == each
+        assert vdisks * io["outstanding"] == 16 * 4, "iodepth x numjobs"
+        assert loaded.with_overrides(settings(measured, loaded, "db", "out.json")).json == loaded.json
+
+
+def test_vdisks_that_cannot_have_equal_parts_of_a_job_are_refused(tmp_path):
+    (tmp_path / "job.fio").write_text(JOB)
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    for key, said in (({"vms.db.vdisks": 3}, "3 for 64 I/Os"), ({"vms.db.vdisks": None}, "10 for 64 I/Os")):
+        with pytest.raises(ScenarioError, match=said) as caught:
+            scenario.load(tmp_path / "s.yaml", key)
+        assert caught.value.mistakes[0].path == "vms.db.vdisks"
+    other = {"vms.web": {"vcpus": 1, "memory": "1 GiB", "workload": "w", "array": "san", "vdisks": 4}}
+    with pytest.raises(ScenarioError, match=r"vms\.web\.vdisks"):
+        scenario.load(tmp_path / "s.yaml", other)
+    assert scenario.load(tmp_path / "s.yaml", {"vms.db.vdisks": 3, "workloads.w.arrivals.io.outstanding": 8})
 
 
 def test_mistakes_of_the_job_and_of_the_scenario_are_listed_together(tmp_path):
