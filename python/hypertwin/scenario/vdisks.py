@@ -37,7 +37,7 @@ def spread(io: Mapping[str, Any], group: Mapping[str, Any], name: str, location:
 
 
 def on_each(io: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `arrivals.io` per virtual disk, with so many workers that each has an equal part."""
+    """Return `arrivals.io` per virtual disk, with workers that have equal parts."""
     if io.get("workers") is None:
         return dict(io)
     return {**io, "workers": math.gcd(int(io["workers"]), int(io["outstanding"]))}
