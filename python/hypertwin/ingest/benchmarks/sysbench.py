@@ -2,7 +2,8 @@
 
 Form: https://github.com/akopytov/sysbench, src/sysbench.c, src/sb_timer.c and src/tests. The summary becomes
 `benchmark/NAME`, named after the file. Further runs in it become `benchmark/NAME#2` ... Intermediate reports become
-`benchmark/NAME/series/intervals`. sysbench prints no clock time.
+`benchmark/NAME/series/intervals`. sysbench prints no clock time. A report of a checkpoint (`--report-checkpoints`)
+resets all counters. So the last report of a run is its summary. It covers the time since the last checkpoint.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows
 
 MAX_BARS = 10_000
+_SUMMARIES = ("SQL statistics:", "OLTP test statistics:")
+"""First lines of a summary, in the versions with checkpoints."""
+_LAST = "Threads fairness:"
+"""First line of the last part of every summary."""
 _NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
 _THREADS = re.compile(r"Number of threads: ([0-9]{1,9})")
 _ASKED = re.compile(rf"Target transaction rate: {_NUMBER}/sec")
@@ -94,7 +99,13 @@ class Lines(Runs):
         """Start the first run, with the root of `rows`."""
         super().__init__(rows)
         self.found: dict[str, float] = {}
-        """Figures of the summary of the current run."""
+        """Figures of the summary that is being read."""
+        self.summary: dict[str, float] = {}
+        """Figures of the last complete summary of the current run."""
+        self.since_s, self.checkpoint_s = 0.0, 0.0
+        """Begin of the summary that is being read, and the last checkpoint, in seconds of the run."""
+        self.is_total = True
+        """True if the time in a summary is that since the start of the run. Before 1.0, it is since a checkpoint."""
         self.threads: int | None = None
         """Number of threads of the current run."""
         self.asked: float | None = None
@@ -108,15 +119,26 @@ class Lines(Runs):
         """Read one line."""
         text = line.strip() if len(line) < MAX_LINE else ""
         self.is_of_files |= text.startswith(_FILES)
-        if _INTERVAL.match(text):
+        if text.startswith("sysbench "):
+            self.is_total = not text.startswith("sysbench 0.")
+        if interval := _INTERVAL.match(text):
             self._interval(text)
-        elif _START.match(text) and (self.found or self.unread or self.has_intervals):
+            if text.endswith("Checkpoint report:"):
+                self.checkpoint_s = float(interval[1])
+        elif text in _SUMMARIES or text == _LAST:
+            self._summarised()
+        elif _START.match(text) and (self.found or self.summary or self.unread or self.has_intervals):
             self._end()
         elif threads := _THREADS.fullmatch(text):
             self.threads = whole(threads[1])
         elif asked := _ASKED.fullmatch(text):
             self.asked = float(asked[1]) or None
-        elif field := _FIELD.fullmatch(text):
+        else:
+            self._figure(text)
+
+    def _figure(self, text: str) -> None:
+        """Read one line of a summary."""
+        if field := _FIELD.fullmatch(text):
             metric, factor = _FIELDS[field[1]]
             self.found[metric] = float(field[2]) * factor
         elif percentile := _PERCENTILE.fullmatch(text):
@@ -152,15 +174,26 @@ class Lines(Runs):
         else:
             self.found[f"response_ms_{name}"] = value
 
-    def _end(self) -> None:
-        """Write the summary of a run, and start the next one."""
-        found, threads, asked, unread = self.found, self.threads, self.asked, self.unread
-        self.found, self.threads, self.asked, self.unread = {}, None, None, ""
-        self.rate_rank, self.has_intervals = len(_RATES), False
-        is_of_files, self.is_of_files = self.is_of_files, False
-        total_s, events = found.pop("total_s", 0), found.pop("events", None)
+    def _summarised(self) -> None:
+        """End the summary that is being read. It replaces an earlier one of the run."""
+        if not self.found:
+            return
+        found, self.found, self.rate_rank = self.found, {}, len(_RATES)
+        if self.is_total and "total_s" in found:
+            found["total_s"] -= self.since_s
+        total_s, events = found.get("total_s", 0), found.pop("events", None)
         if events is not None and total_s > 0:
             found.setdefault("throughput_per_s", events / total_s)
+        self.summary, self.since_s = found, self.checkpoint_s
+
+    def _end(self) -> None:
+        """Write the summary of a run, and start the next one."""
+        self._summarised()
+        found, threads, asked, unread = self.summary, self.threads, self.asked, self.unread
+        self.summary, self.threads, self.asked, self.unread = {}, None, None, ""
+        self.since_s, self.checkpoint_s, self.has_intervals = 0.0, 0.0, False
+        is_of_files, self.is_of_files = self.is_of_files, False
+        total_s = found.pop("total_s", 0)
         self.end(LoadRun(found, threads, asked, asked is not None, is_of_files=is_of_files, unread=unread), total_s)
 
 

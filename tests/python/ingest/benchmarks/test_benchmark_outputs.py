@@ -108,6 +108,27 @@ def test_versions_of_sysbench(text, rate, mean, longest, percentile, intervals, 
     assert table["time"].null_count() == len(table)
 
 
+@pytest.mark.parametrize("has_fairness", [True, False])
+def test_the_last_report_of_sysbench_replaces_those_of_checkpoints_as_a_whole(has_fairness, tmp_path):
+    head, _, last = SYSBENCH_1_0.partition("SQL statistics:")
+    first = f"[ 12s ] Checkpoint report:\nSQL statistics:{last}"
+    for old, new in (("1185.52", "100.00"), ("41.10", "90.00"), ("26.98", "80.00"), ("20.0038", "12.0001")):
+        first = first.replace(old, new)
+    if not has_fairness:
+        first = first.partition("Threads fairness")[0]
+    text = f"{head}{first}\nSQL statistics:{last}"
+    _, table = read(tmp_path / "oltp", text)
+    found = {metric: series(table, "benchmark/oltp", metric) for metric in ("throughput_per_s", "response_ms_mean")}
+    assert found == {"throughput_per_s": [1185.52], "response_ms_mean": [26.98]}
+    assert series(table, "benchmark/oltp", "response_ms_p95") == [41.10]
+    assert series(table, "benchmark/oltp", "interval_s") == pytest.approx([8.0038])
+    _, table = read(tmp_path / "killed", f"{head}{first}")
+    assert series(table, "benchmark/killed", "throughput_per_s") == [100]
+    assert series(table, "benchmark/killed", "interval_s") == pytest.approx([12.0001])
+    _, table = read(tmp_path / "old", f"sysbench 0.5: x\n{first}\n{last}")
+    assert series(table, "benchmark/old", "interval_s") == [20.0038], "0.5 counts from the checkpoint"
+
+
 def test_several_runs_and_one_that_was_killed(tmp_path):
     killed = SYSBENCH_1_0.partition("SQL statistics")[0]
     reading, table = read(tmp_path / "runs", SYSBENCH_1_0 + killed + SYSBENCH_0_5)
