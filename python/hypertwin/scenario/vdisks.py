@@ -31,7 +31,7 @@ def spread(io: Mapping[str, Any], group: Mapping[str, Any], name: str, location:
     disks, outstanding = of_group(group), int(io["outstanding"])
     if outstanding % disks:
         value = f"{disks} for {outstanding} I/Os outstanding"
-        hint = f"set it to the number of disks that the job uses: `overrides` vms.{name}.vdisks=1"
+        hint = f"set it to the number of disks that the job uses, for one disk vms.{name}.vdisks=1"
         fail("unlike-benchmark", f"vms.{name}.vdisks", value, "a divisor of them", hint, location)
     return on_each({**io, "outstanding": outstanding // disks})
 
