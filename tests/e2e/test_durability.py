@@ -227,7 +227,9 @@ def test_a_rebuild_that_the_run_does_not_finish_is_extrapolated_and_said(cli):
     assert not short["twin"]["is_measured"]
     assert short["twin"]["due_gib"] > 0
     assert short["twin"]["rebuild_s"] == pytest.approx(whole["twin"]["rebuild_s"], rel=0.35)
-    assert "At this rate, all data take" in short["repair"]["source"]
+    basis = "the rate so far and the disk with most to rebuild"
+    assert f". By {basis}, all data take" in short["repair"]["source"]
+    assert f"MB/s (by {basis})" in cli("durability", EXAMPLE, *SHORT, "--explain").stdout.replace("\n", " ")
     assert twin("--detection", "15min")["repair"]["seconds"] == pytest.approx(short["repair"]["seconds"] + 895)
 
 

@@ -6,6 +6,9 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+REST_OF_REBUILD = "the rate so far and the disk with most to rebuild"
+"""Basis of the rest of a rebuild that a run does not finish: whichever of the two takes longer."""
+
 SMALLEST, LARGEST = 1e-4, 1e9
 """Absolute values below the first number and from the second number on are written as powers of ten."""
 

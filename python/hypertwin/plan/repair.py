@@ -2,8 +2,9 @@
 
 The largest disk of the pool's first node fails for good when the measured time begins. The rebuild begins at once; the
 delay before it (`rebuild.delay`) is added without simulation. If the run ends before the pool has recovered, the rest
-is extrapolated at the rate so far. A run without the failure shows the cost of the rebuild for the VMs. A run with the
-failure of the disk's host shows the recovery time of a host, if the other hosts can take its data.
+is extrapolated at the rate so far. If the disk with most to rebuild takes longer, its time counts. A run without the
+failure shows the cost of the rebuild for the VMs. A run with the failure of the disk's host shows the recovery time of
+a host, if the other hosts can take its data.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hypertwin.documents import plan as documents
 from hypertwin.documents.measured import Pool
 from hypertwin.documents.simulation import Point
 from hypertwin.errors import fail
+from hypertwin.metrics.words import REST_OF_REBUILD
 from hypertwin.plan import durability
 from hypertwin.runs import settle, simulation
 from hypertwin.runs.options import AS_WRITTEN, Runs
@@ -249,7 +251,7 @@ def _source(measured: documents.FailedDisk) -> str:
     done = (
         f"rebuilt {lost:,.1f} GiB in {time} {rate} ({runs})"
         if measured["is_measured"]
-        else f"rebuilt {rebuilt:,.1f} of {lost:,.1f} GiB {rate} in {runs}. At this rate, all data take {time}"
+        else f"rebuilt {rebuilt:,.1f} of {lost:,.1f} GiB {rate} in {runs}. By {REST_OF_REBUILD}, all data take {time}"
     )
     begins = f"{measured['detection']} until the rebuild begins"
     return f"{begins}. Simulated failure of {measured['failed']}: {measured['pool']} {done}"

@@ -9,7 +9,7 @@ from typing import Literal
 from hypertwin import language
 from hypertwin.documents.plan import Durability, FailedDisk, LossAt, Scheme
 from hypertwin.documents.space import OWN
-from hypertwin.metrics.words import count, number, some
+from hypertwin.metrics.words import REST_OF_REBUILD, count, number, some
 from hypertwin.show import room
 from hypertwin.show import view as v
 
@@ -94,7 +94,7 @@ def _of_host(twin: FailedDisk) -> Iterator[str]:
     host, lost = twin["host"], twin["space"]["lost_host"]
     if host is not None:
         size, whole = host["rebuilt_gib"] + host["due_gib"], host["detection_s"] + host["rebuild_s"]
-        how = "simulated" if host["is_measured"] else "the rate of the runs"
+        how = "simulated" if host["is_measured"] else f"by {REST_OF_REBUILD}"
         yield (
             f"A lost host ({host['failed']}) is recovered {duration(whole)} after its failure: {host['detection']}"
             f" until the rebuild begins, then {number(size)} GiB at {number(host['rebuild_mb_per_s'])} MB/s ({how})."
@@ -125,7 +125,8 @@ def view(result: Durability, curves: Mapping[str, Sequence[LossAt]] | None = Non
         text = f"Assumed: a repair time of {duration(repair['seconds'])}, and that {rate} of the disks fail each year."
         sure.append(v.badge(text))
     elif not twin["is_measured"]:
-        sure.append(v.badge("The simulation ended before the rebuild: repair time from the rate so far.", "warn"))
+        text = f"The simulation ended before the rebuild: repair time by {REST_OF_REBUILD}."
+        sure.append(v.badge(text, "warn"))
     if not (twin or len(result["schemes"]) == 1):  # else the answer has it
         sure.append(v.badge("Not in these figures: a bad batch, a fire, an operator error.", "note"))
     how = "one lost part after the other" if repair["serial"] else "lost parts in parallel"
