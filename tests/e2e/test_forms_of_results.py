@@ -21,6 +21,7 @@ def vms(cli, tmp_path):
         (("simulate", "mv.yaml", "-o", "x.json", "--format", "csv"), "x.json is to be csv by --format"),
         (("plan", "balance", "mv.yaml", "-o", "x.json"), "a scenario is YAML"),
         (("telemetry", "mv.yaml", "-o", "x.json"), "allowed: .parquet .csv"),
+        (("telemetry", "mv.yaml", "-o", "x.xlsx"), "allowed: .parquet .csv\n"),
     ],
 )
 def test_a_name_that_denies_what_would_be_in_the_file_is_refused(cli, vms, tmp_path, arguments, said):

@@ -96,8 +96,12 @@ def form_of(form: F | None, out: Path | None, forms: Iterable[F]) -> F:
         return form
     if said is None and ending:
         known = " ".join(each for one in forms for each in ENDINGS[one.value])
-        hint = "a page with charts is --report" if ending in writing.PAGE_ENDINGS else "or say --format"
-        raise UsageError(f"no form of this result has names in {short(ending)}: {file}; allowed: {known}; {hint}")
+        hint = "; or say --format"
+        if ending in writing.PAGE_ENDINGS:
+            hint = "; a page with charts is --report"
+        elif any(ending in endings for endings in ENDINGS.values()):  # --format would deny this ending
+            hint = ""
+        raise UsageError(f"no form of this result has names in {short(ending)}: {file}; allowed: {known}{hint}")
     return said or forms[0]
 
 
