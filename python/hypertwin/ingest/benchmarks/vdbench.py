@@ -43,7 +43,10 @@ FLAT_COLUMNS: Mapping[str, tuple[str, float]] = {
 }
 SAME: Mapping[str, str] = {"bytes i/o": "bytes/io", "read pct": "read%", "queue depth": "queue_depth"}
 """Names in the flat file of other columns of printed tables."""
-EXPECTED = {"latency_ms_p99": ("percentiles, which Vdbench does not print", "percentiles of the time of an I/O")}
+EXPECTED = {
+    "latency_ms": ("the columns of response times: give flatfile.html or summary.html", "response times"),
+    "latency_ms_p99": ("percentiles, which Vdbench does not print", "percentiles of the time of an I/O"),
+}
 _TAG = re.compile(r"<[^<>]{0,500}>")
 _STARTING = re.compile(r"(?:[0-9:.]{1,20}\s{1,9})?(?:\*\s{0,3})?Starting RD=([^;\s]{1,200});\s{0,9}(.{0,4000})")
 _AVERAGE = re.compile(r"avg_[0-9]{1,9}-[0-9]{1,9}")
@@ -196,7 +199,7 @@ class Lines:
         """Add the notes."""
         if not self.ended:
             self.rows.note("no run with an average (avg_): it was ended, or has failed")
-        self.rows.note("no times: Vdbench's have a zone that is no offset")
+        self.rows.note("no clock times: Vdbench names its zone without an offset. Runs can be compared without them")
 
 
 def _figures(found: Mapping[str, float], columns: Mapping[str, tuple[str, float]]) -> dict[str, float]:

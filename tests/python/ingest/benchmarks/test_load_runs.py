@@ -131,6 +131,17 @@ def test_the_flat_file_of_vdbench(tmp_path):
     assert series(table, "benchmark/rd2", "iops") == [2048]
 
 
+def test_vdbench_without_response_times_says_what_to_give(tmp_path):
+    text = f"{samples.FLAT_COLUMNS}\n{samples.flat_row('avg_2-9', 1000, 1)}\n"
+    short = " ".join("n/a" if cell in ("1", "1.500", "3.000") else cell for cell in text.split(" "))
+    for given, gaps in ((text, 1), (short, 2)):
+        reading, table = read(tmp_path / "flat", given)
+        assert series(table, "benchmark/rd1", "iops") == [1000]
+        assert len(reading.gaps) == gaps
+    assert reading.gaps[0].what == "the columns of response times: give flatfile.html or summary.html"
+    assert any(note.startswith("no clock times: ") and "can be compared" in note for note in reading.notes)
+
+
 def test_points_of_the_flat_file_have_the_load(tmp_path):
     (tmp_path / "flatfile.html").write_text(samples.FLAT)
     (first, second), notes = io_points.read([tmp_path])
